@@ -6,6 +6,7 @@
 #include "engine/promote.h"
 #include "p2p/p2p.h"
 #include "rma/near.h"
+#include "rma/operation.h"
 #include "rma/wait.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ enum {
  * if the peer fails. */
 struct far {
     struct weft_retry retry; /* first */
-    struct far *next;        /* of all */
+    struct weft_pending pending;
+    struct far *next; /* of all */
     struct far **link;
     struct weft_win *win; /* NULL: it has ended */
     struct weft_target *target;
@@ -163,10 +165,13 @@ static void end(struct far *o, enum weft_rc rc)
     struct weft_win *win = o->win;
     struct weft_target *target = o->target;
 
-    assert(target->pending > 0 && !o->is_queued);
+    assert(!o->is_queued);
     o->win = NULL;
-    target->pending--;
-    target->is_staged &= target->pending > 0;
+    weft_pending_remove(&target->pending, &o->pending);
+    if (o->ours.type != NULL) {
+        target->staged--;
+        target->is_put |= o->kind == PUT; /* a flush may have begun between its parts */
+    }
     if (rc == WEFT_ERR_UNSUPPORTED && o->kind == FLUSH) {
         target->is_dirty = true;
     } else if (rc != WEFT_OK && target->rc == WEFT_OK) {
@@ -437,7 +442,7 @@ static struct far *take(struct weft_win *win, struct weft_target *target)
         all->link = &o->next;
     }
     all = o;
-    target->pending++;
+    weft_pending_add(&target->pending, &o->pending, weft_operation_number());
     win->has_messages = true;
     return o;
 }
@@ -461,7 +466,7 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     weft_call_keep_type(o->ours.type);
     weft_call_keep_type(o->where.type);
     o->request = request;
-    target->is_staged |= o->ours.type != NULL;
+    target->staged += o->ours.type != NULL ? 1 : 0;
     target->is_put |= o->kind == PUT;
     go(o);
     return WEFT_OK;

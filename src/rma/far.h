@@ -36,7 +36,7 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
                          const struct weft_rma_call *call);
 
 /* Starts an operation that does; `request`, or NULL, is complete when the buffer is the
- * user's again. It counts in target->pending. */
+ * user's again. It is in target->pending. */
 WEFT_MUST_CHECK enum weft_rc weft_far_start(struct weft_win *win,
                                             struct weft_target *target,
                                             const struct weft_rma_call *call,

@@ -6,9 +6,17 @@
 #include "rma/near.h"
 #include "rma/wait.h"
 
-static bool has_none_pending(const void *what)
+/* Operations up to a number, which are awaited. */
+struct begun {
+    const struct weft_target *target;
+    uint64_t last;
+};
+
+static bool are_over(const void *what)
 {
-    return ((const struct weft_target *)what)->pending == 0;
+    const struct begun *begun = what;
+
+    return weft_pending_are_over(&begun->target->pending, begun->last);
 }
 
 /* An answer that is awaited. */
@@ -42,10 +50,13 @@ static enum weft_rc look_back(struct weft_target *target)
     return rc;
 }
 
+/* Returns when what has begun there is over; other threads may go on. */
 static void wait_pending(struct weft_win *win, const struct weft_target *target,
                          const char *call)
 {
-    weft_rma_wait(win, has_none_pending, target, call, (int)target->rank);
+    const struct begun begun = {target, weft_pending_last(&target->pending)};
+
+    weft_rma_wait(win, are_over, &begun, call, (int)target->rank);
 }
 
 enum weft_rc weft_target_wait_local(struct weft_win *win, struct weft_target *target,
@@ -112,12 +123,8 @@ enum weft_rc weft_target_end_ask(struct weft_win *win, struct weft_target *targe
 
 /* Asks the target, or the path, whether all is there. A packet arrives behind what was
  * put by the same path, so it tells of that, too; but not of what is put later. */
-static void begin_flush(struct weft_win *win, struct weft_target *target)
+static void ask_all(struct weft_win *win, struct weft_target *target)
 {
-    weft_combine_send_gets(target);
-    if (target->is_staged) {
-        return; /* not all of it has begun */
-    }
     if (target->is_put && !target->is_dirty) {
         weft_far_flush(win, target);
     }
@@ -125,6 +132,17 @@ static void begin_flush(struct weft_win *win, struct weft_target *target)
     if (target->is_dirty) {
         (void)ask(win, target, WEFT_RMA_FLUSH);
     }
+}
+
+/* False: nothing was asked, as not all of it has begun. */
+static bool begin_flush(struct weft_win *win, struct weft_target *target)
+{
+    weft_combine_send_gets(target);
+    if (target->staged > 0) {
+        return false;
+    }
+    ask_all(win, target);
+    return true;
 }
 
 /* A member whose memory is reached from here answers nothing: its end is to be looked
@@ -148,9 +166,10 @@ enum weft_rc weft_target_flush(struct weft_win *win, struct weft_target *target,
     struct answer answer;
     enum weft_rc rc;
 
-    begin_flush(win, target);
-    wait_pending(win, target, call);
-    begin_flush(win, target); /* of what was staged */
+    if (!begin_flush(win, target)) {
+        wait_pending(win, target, call);
+        ask_all(win, target);
+    }
     answer = (struct answer){target, target->asked};
     wait_pending(win, target, call);
     rc = await_answer(win, target, &answer, call);
@@ -167,7 +186,7 @@ static bool is_quiet(const struct weft_win *win)
     uint32_t at = 0;
 
     while ((target = weft_table_next(&win->targets, &at)) != NULL) {
-        if (target->pending > 0 || target->is_dirty || target->is_put ||
+        if (weft_pending_is_any(&target->pending) || target->is_dirty || target->is_put ||
             (target->asked != target->answered && !target->peer->is_failed)) {
             return false;
         }
@@ -183,7 +202,7 @@ enum weft_rc weft_targets_flush(struct weft_win *win, const char *call)
     int at = 0;
 
     while ((target = weft_win_next_target(win, &at)) != NULL) {
-        begin_flush(win, target);
+        (void)begin_flush(win, target);
     }
     at = 0;
     while ((target = weft_win_next_target(win, &at)) != NULL) {

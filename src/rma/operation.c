@@ -14,6 +14,7 @@ enum {
 
 struct weft_operation {
     uint64_t number; /* first: the key */
+    struct weft_pending pending;
     struct weft_retry retry;
     struct weft_win *win;
     struct weft_target *target;
@@ -22,19 +23,28 @@ struct weft_operation {
     struct weft_gets *gets;       /* it is several small ones; or NULL */
     struct weft_operation *next;  /* of those that are held, */
     struct weft_operation *last;  /* and the last of them, if this is the first */
+    size_t ordered;               /* how many of them are accumulates, if it is */
     uint64_t bytes;
     uint64_t sent;     /* of them: asked for, or gone out */
     uint64_t returned; /* of a fetch: come back */
     uint32_t flush;    /* number of the one that its last part asks for, */
     bool is_asking;    /* if it does */
     bool is_sending;
-    bool is_queued; /* for room */
-    bool is_held;   /* until others have come back */
-    bool is_out;    /* it was held, and counts at the target */
+    bool is_queued;  /* for room */
+    bool is_held;    /* until others have come back */
+    bool is_out;     /* it was held, and counts at the target */
+    bool is_reading; /* it brings no data along, and accumulates wait behind it */
 };
 
 static struct weft_table operations;
-static uint64_t last_number;
+
+uint64_t weft_operation_number(void)
+{
+    static uint64_t last;
+
+    weft_assert_locked();
+    return ++last;
+}
 
 void weft_operations_open(void)
 {
@@ -46,10 +56,22 @@ static bool is_fetch(const struct weft_operation *o)
     return o->call.kind != WEFT_RMA_PUT && o->call.kind != WEFT_RMA_ACCUMULATE;
 }
 
+/* Accumulates of one origin stay in order. */
+static bool is_accumulate(const struct weft_operation *o)
+{
+    return o->call.kind != WEFT_RMA_PUT && o->call.kind != WEFT_RMA_GET;
+}
+
+/* Does the part bring data along? */
+static bool has_data(const struct weft_operation *o)
+{
+    return o->call.kind != WEFT_RMA_GET && o->call.op != MPI_NO_OP;
+}
+
 /* ---- the end ---- */
 
-/* The most bytes of a get that are on their way back at a time: the target keeps what it
- * cannot send. */
+/* The most bytes of a get, or of an atomic read, that are on their way back at a time:
+ * the target keeps what it cannot send. */
 static const uint64_t most_asked = GETS * (uint64_t)WEFT_EAGER_MAX;
 
 static uint64_t asked_at_once(const struct weft_operation *o)
@@ -64,14 +86,20 @@ static void finish(struct weft_operation *o, enum weft_rc rc)
     struct weft_win *win = o->win;
     struct weft_target *target = o->target;
     const bool was_out = o->is_out;
+    const bool was_reading = o->is_reading;
+    const bool is_get = o->call.kind == WEFT_RMA_GET;
     const uint64_t asked = asked_at_once(o);
 
     weft_assert_locked();
-    assert(o->target->pending > 0 && !o->is_queued);
+    assert(!o->is_queued);
     weft_call_release_type(o->call.origin.type);
     weft_call_release_type(o->call.result.type);
     weft_call_release_type(o->call.where.type);
-    target->pending--;
+    weft_pending_remove(&target->pending, &o->pending);
+    if ((o->is_held || was_out) && !is_fetch(o)) {
+        target->staged--;
+        target->is_dirty = true; /* a flush may have begun before it was sent */
+    }
     if (rc != WEFT_OK && target->rc == WEFT_OK) {
         target->rc = rc;
     }
@@ -82,9 +110,12 @@ static void finish(struct weft_operation *o, enum weft_rc rc)
         weft_gets_end(o->gets, rc);
     }
     weft_table_remove(&operations, o);
+    target->is_reading &= !was_reading;
     if (was_out) {
-        target->gets_out--;
-        target->bytes_out -= asked;
+        if (is_get) {
+            target->gets_out--;
+        }
+        target->bytes_out -= (uint32_t)asked;
         send_held(target);
     }
     weft_rma_look(win);
@@ -96,12 +127,6 @@ static bool is_complete(const struct weft_operation *o)
 }
 
 /* ---- out ---- */
-
-/* Does the part bring data along? */
-static bool has_data(const struct weft_operation *o)
-{
-    return o->call.kind != WEFT_RMA_GET && o->call.op != MPI_NO_OP;
-}
 
 /* Two elements at once, and no more: the one to compare with and the other. */
 static size_t write_swap(const struct weft_operation *o, uint8_t *to)
@@ -183,11 +208,18 @@ static enum weft_rc send_part(struct weft_operation *o)
     return rc;
 }
 
-/* May the next part go? Those of a get follow what has come back. */
+/* May the next part go? Those without data follow what has come back. */
 static bool may_send(const struct weft_operation *o)
 {
-    return o->sent < o->bytes &&
-           (o->call.kind != WEFT_RMA_GET || o->sent - o->returned < most_asked);
+    return o->sent < o->bytes && (has_data(o) || o->sent - o->returned < most_asked);
+}
+
+/* All parts of an atomic read are sent: accumulates may follow. */
+static void end_reading(struct weft_operation *o)
+{
+    o->is_reading = false;
+    o->target->is_reading = false;
+    send_held(o->target);
 }
 
 /*
@@ -209,6 +241,8 @@ static enum weft_rc advance(struct weft_operation *o)
     }
     if (rc != WEFT_OK || is_complete(o)) {
         finish(o, rc);
+    } else if (o->is_reading && o->sent == o->bytes) {
+        end_reading(o);
     }
     return WEFT_OK;
 }
@@ -280,7 +314,14 @@ static void go_on(struct weft_operation *o)
     }
 }
 
-/* ---- gets wait for those before them ---- */
+/*
+ * ---- requests without data wait for those before them ----
+ *
+ * The target keeps what it cannot send, so gets and atomic reads (MPI_NO_OP) ask for a
+ * bounded number of bytes. What brings data along is bounded by room in queues. But an
+ * accumulate behind an atomic read, some parts of which are not sent, waits with it: so
+ * they stay in order.
+ */
 
 static struct weft_operation *take_held(struct weft_target *target)
 {
@@ -289,12 +330,23 @@ static struct weft_operation *take_held(struct weft_target *target)
     target->held = o->next;
     if (o->next != NULL) {
         o->next->last = o->last;
+        o->next->ordered = o->ordered - (is_accumulate(o) ? 1 : 0);
     }
     o->is_held = false;
     o->is_out = true;
-    target->gets_out++;
-    target->bytes_out += asked_at_once(o);
+    o->is_reading = is_accumulate(o) && !has_data(o);
+    target->is_reading |= o->is_reading;
+    if (o->call.kind == WEFT_RMA_GET) {
+        target->gets_out++;
+    }
+    target->bytes_out += (uint32_t)asked_at_once(o);
     return o;
+}
+
+static bool may_go(const struct weft_target *target, const struct weft_operation *o)
+{
+    return target->bytes_out < most_asked &&
+           (is_accumulate(o) ? !target->is_reading : target->gets_out < GETS);
 }
 
 /* Sends those that may go now. A peer that has failed gets nothing: all end soon. */
@@ -304,8 +356,8 @@ static void send_held(struct weft_target *target)
         return; /* one has ended at once */
     }
     target->is_going = true;
-    while (target->held != NULL && target->gets_out < GETS &&
-           target->bytes_out < most_asked && !target->peer->is_failed) {
+    while (!target->peer->is_failed && target->held != NULL &&
+           may_go(target, target->held)) {
         go_on(take_held(target));
     }
     target->is_going = false;
@@ -319,12 +371,14 @@ static void hold(struct weft_operation *o)
     struct weft_target *target = o->target;
 
     o->is_held = true;
+    target->staged += is_fetch(o) ? 0 : 1;
     if (target->held == NULL) {
         target->held = o;
     } else {
         target->held->last->next = o;
     }
     target->held->last = o;
+    target->held->ordered += is_accumulate(o) ? 1 : 0;
     send_held(target);
 }
 
@@ -382,11 +436,13 @@ void weft_operations_fail(void)
 static struct weft_operation *take(struct weft_win *win, struct weft_target *target,
                                    const struct weft_rma_call *call)
 {
-    struct weft_operation *o = weft_table_add(&operations, ++last_number, sizeof(*o));
+    struct weft_operation *o =
+        weft_table_add(&operations, weft_operation_number(), sizeof(*o));
 
     if (o == NULL) {
         return NULL;
     }
+    weft_pending_add(&target->pending, &o->pending, o->number);
     o->win = win;
     o->target = target;
     o->call = *call;
@@ -394,10 +450,20 @@ static struct weft_operation *take(struct weft_win *win, struct weft_target *tar
     weft_call_keep_type(o->call.origin.type);
     weft_call_keep_type(o->call.result.type);
     weft_call_keep_type(o->call.where.type);
-    target->pending++;
     target->is_dirty |= !is_fetch(o); /* what has come back has been applied */
     win->has_messages = true;
     return o;
+}
+
+/* Is it to wait for others, or for its turn? */
+static bool is_to_be_held(const struct weft_operation *o)
+{
+    const struct weft_target *target = o->target;
+
+    return !target->peer->is_failed &&
+           (!has_data(o) ||
+            (is_accumulate(o) && (target->is_reading ||
+                                  (target->held != NULL && target->held->ordered > 0))));
 }
 
 /* A small accumulate over a network asks at once, as a small put does (combine.h). */
@@ -420,15 +486,15 @@ enum weft_rc weft_operation_start(struct weft_win *win, struct weft_target *targ
         return WEFT_ERR_NOMEM;
     }
     o->request = request;
+    if (is_to_be_held(o)) {
+        hold(o);
+        return WEFT_OK;
+    }
     o->is_asking = asks_at_once(o);
     if (o->is_asking) {
         o->flush = weft_rma_ask_at_once(target);
     }
-    if (call->kind == WEFT_RMA_GET && !target->peer->is_failed) {
-        hold(o);
-    } else {
-        go_on(o);
-    }
+    go_on(o);
     return WEFT_OK;
 }
 

@@ -18,6 +18,9 @@
 
 void weft_operations_open(void);
 
+/* With the lock: the number of the next operation of any kind. */
+uint64_t weft_operation_number(void);
+
 /* Starts an operation; `request`, or NULL, is complete when the buffers are the user's
  * again. */
 WEFT_MUST_CHECK enum weft_rc weft_operation_start(struct weft_win *win,

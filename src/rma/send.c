@@ -88,7 +88,7 @@ void weft_rma_sync(const struct weft_win *win, struct weft_peer *peer,
 bool weft_rma_asks_at_once(const struct weft_win *win, const struct weft_target *target)
 {
     return target->small_ones < WEFT_RMA_AT_ONCE && target->combined == NULL &&
-           !target->is_staged && (win->epoch.is_all || win->epoch.locks > 0);
+           target->staged == 0 && (win->epoch.is_all || win->epoch.locks > 0);
 }
 
 uint32_t weft_rma_ask_at_once(struct weft_target *target)

@@ -24,6 +24,7 @@
  *   direct.c     operations on members whose memory is reached from here
  *   far.c        puts and gets to memory of members that a network leads to
  *   ticket.c     locks by words; update.c: one accumulate at a time
+ *   pending.h    operations that are not complete at their origin
  *   send.c       packets out
  *   wait.c       waiting
  *   ways.c       which ways operations take, for tools
@@ -45,6 +46,7 @@
 #include "rma/epoch.h"
 #include "rma/packets.h"
 #include "rma/parts.h"
+#include "rma/pending.h"
 #include "rma/queue.h"
 #include "transport/transport.h"
 
@@ -66,27 +68,28 @@ struct weft_target {
     struct weft_peer *peer;
     struct weft_combined *combined; /* small ones that are not sent yet, or NULL */
     struct weft_operation *held; /* the first of those that wait, or NULL (operation.c) */
-    uint64_t bytes_out;          /* of gets: asked for, and not all come back */
-    uint32_t pending;            /* our operations there that are not complete here */
-    uint32_t asked;              /* flushes sent, and answered */
-    uint32_t answered;           /* of them */
-    uint32_t posts;              /* of its post calls: those that no start has used yet */
-    uint32_t completes;
-    enum weft_rc rc;    /* of operations that failed since the last look */
-    uint8_t small_ones; /* that went at once since combine.c last sent all (combine.h) */
-    uint8_t gets_out;   /* gets, or packets of small ones, that are not answered yet */
-    bool is_going;      /* those that wait are being sent */
-    bool is_refused;    /* an operation of ours was outside its memory */
-    bool is_staged;     /* some that are pending begin in parts (far.c) */
-    bool is_dirty;      /* our operations may not be complete there */
-    bool is_put;        /* of those by far.c: they may not be in its memory */
-    bool is_locked;     /* MPI_Win_lock */
-    bool is_taken;      /* the lock of MPI_Win_lock_all */
-    bool is_unchecked;  /* of the two: without a lock */
-    bool is_granted;
-    bool is_asked;     /* a lock, which is not granted yet */
-    bool is_exclusive; /* the lock that it has given */
-    bool is_posted;    /* of the start: it has posted, or nobody asks */
+    struct weft_pending_list pending; /* our operations there */
+    uint32_t bytes_out;               /* of gets: asked for, and not all come back */
+    uint32_t staged;    /* of those that are pending: they begin later, or in parts */
+    uint32_t asked;     /* flushes sent, and answered */
+    uint32_t answered;  /* of them */
+    uint16_t posts;     /* of its post calls: those that no start has used yet */
+    uint16_t completes;
+    enum weft_rc rc;     /* of operations that failed since the last look */
+    uint8_t small_ones;  /* that went at once since combine.c last sent all (combine.h) */
+    uint8_t gets_out;    /* gets, or packets of small ones, that are not answered yet */
+    bool is_reading : 1; /* of an atomic read not all parts are sent (operation.c) */
+    bool is_going : 1;   /* those that wait are being sent */
+    bool is_refused : 1; /* an operation of ours was outside its memory */
+    bool is_dirty : 1;   /* our operations may not be complete there */
+    bool is_put : 1;     /* of those by far.c: they may not be in its memory */
+    bool is_locked : 1;  /* MPI_Win_lock */
+    bool is_taken : 1;   /* the lock of MPI_Win_lock_all */
+    bool is_unchecked : 1; /* of the two: without a lock */
+    bool is_granted : 1;
+    bool is_asked : 1;     /* a lock, which is not granted yet */
+    bool is_exclusive : 1; /* the lock that it has given */
+    bool is_posted : 1;    /* of the start: it has posted, or nobody asks */
 };
 
 struct weft_attached; /* attach.c */

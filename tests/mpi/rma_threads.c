@@ -1,10 +1,13 @@
 /*
  * rma_threads.c - several threads of a rank on one window: all of them put, fetch and
- * flush at once, and one flushes what another has begun.
+ * flush at once, one flushes what another has begun, and one flushes while another goes
+ * on.
  */
 #include "rma.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 enum { THREADS = 4, ROUNDS = 100, WORD = 8 };
 
@@ -118,6 +121,86 @@ static void by_another(void)
     CHECK(pthread_barrier_destroy(&meeting) == 0);
 }
 
+/* ---- beside another that never stops ---- */
+
+enum { BLOCK = 16384, FLUSHES = 10 };
+
+static char moved[2][2 * BLOCK];
+static MPI_Datatype every_other;
+static bool is_put;
+static atomic_int begun;
+static atomic_bool is_over;
+
+static void begin(int which, MPI_Request *request)
+{
+    const int target = (w.rank + 1) % w.size;
+    const MPI_Aint place = at(&w, target, WORD + which * BLOCK);
+
+    if (is_put) { /* it begins in parts where it goes straight to memory */
+        DONE(MPI_Rput(moved[which], 1, every_other, target, place, BLOCK, MPI_BYTE, w.win,
+                      request));
+    } else {
+        DONE(MPI_Rget(moved[which], BLOCK, MPI_BYTE, target, place, BLOCK, MPI_BYTE,
+                      w.win, request));
+    }
+    atomic_fetch_add(&begun, 1);
+}
+
+/* Begins an operation before it waits for the one before: one is always under way. */
+static void *move_on(void *argument)
+{
+    MPI_Request requests[2];
+    int i = 0;
+
+    begin(0, &requests[0]);
+    while (!atomic_load(&is_over)) {
+        i = 1 - i;
+        begin(i, &requests[i]);
+        DONE(MPI_Wait(&requests[1 - i], MPI_STATUS_IGNORE));
+    }
+    DONE(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    return argument;
+}
+
+/* A flush waits for what has begun, not for what the other thread begins later. */
+static void beside(void)
+{
+    const int target = (w.rank + 1) % w.size;
+    const int64_t word = 7;
+    pthread_t thread;
+
+    atomic_store(&begun, 0);
+    atomic_store(&is_over, false);
+    CHECK(pthread_create(&thread, NULL, move_on, NULL) == 0);
+    while (atomic_load(&begun) < 2) {
+        sched_yield();
+    }
+    for (int i = 0; i < FLUSHES; i++) {
+        DONE(MPI_Put(&word, 1, MPI_INT64_T, target, at(&w, target, 0), 1, MPI_INT64_T,
+                     w.win));
+        DONE(MPI_Win_flush(target, w.win));
+        DONE(MPI_Win_flush_local(target, w.win));
+        DONE(MPI_Win_flush_all(w.win));
+    }
+    atomic_store(&is_over, true);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static void beside_puts_and_gets(void)
+{
+    DONE(MPI_Type_vector(BLOCK / 256, 256, 512, MPI_BYTE, &every_other));
+    DONE(MPI_Type_commit(&every_other));
+    w = make_window(CREATED, WORD + 2 * BLOCK, WORD);
+    DONE(MPI_Win_lock_all(0, w.win));
+    beside();
+    is_put = true;
+    beside();
+    DONE(MPI_Win_unlock_all(w.win));
+    DONE(MPI_Barrier(w.comm));
+    free_window(&w);
+    DONE(MPI_Type_free(&every_other));
+}
+
 int main(int argc, char **argv)
 {
     int provided = -1;
@@ -136,6 +219,9 @@ int main(int argc, char **argv)
         DONE(MPI_Win_unlock_all(w.win));
         DONE(MPI_Barrier(w.comm));
         free_window(&w);
+    }
+    if (is_weft()) {
+        beside_puts_and_gets();
     }
     DONE(MPI_Finalize());
     return 0;

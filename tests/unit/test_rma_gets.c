@@ -1,6 +1,8 @@
 /* test_rma_gets.c - small gets that share packets, over the fake transport. */
 #include "rma_fixture.h"
 
+#include "rma/flush.h"
+
 enum { PEER = 1, BYTES = 8192, OUT = 16 }; /* OUT: packets of small gets to a target */
 
 static struct weft_win *win;
@@ -34,6 +36,16 @@ static int close_window(void **state)
 }
 
 /* ---- our side ---- */
+
+static size_t count_pending(const struct weft_target *of)
+{
+    size_t n = 0;
+
+    for (const struct weft_pending *p = of->pending.oldest; p != NULL; p = p->next) {
+        n++;
+    }
+    return n;
+}
 
 /* To the same place in `back`; with a request, if `request` is not NULL. */
 static void get_bytes(uint64_t at, size_t bytes, struct weft_request **request)
@@ -94,7 +106,7 @@ static size_t collect(size_t n, uint8_t *to)
     const struct weft_pkt_rma head = head_of(n);
     size_t bytes = 0;
 
-    assert_int_equal(head.kind, WEFT_RMA_GET);
+    assert_true(head.kind == WEFT_RMA_GET || head.kind == WEFT_RMA_GET_ACCUMULATE);
     for (size_t i = 0; i < head.runs; i++) {
         struct weft_rma_run run;
 
@@ -109,8 +121,8 @@ static size_t collect(size_t n, uint8_t *to)
     return bytes;
 }
 
-/* Answers some of what the nth packet asks for. */
-static void answer_part(size_t n, size_t from, size_t to)
+/* Some of what the nth packet asks for is on its way. */
+static void send_part(size_t n, size_t from, size_t to)
 {
     uint8_t packet[WEFT_EAGER_MAX];
     uint8_t bytes[WEFT_EAGER_MAX];
@@ -125,6 +137,12 @@ static void answer_part(size_t n, size_t from, size_t to)
     memcpy(packet, &head, sizeof(head));
     memcpy(packet + sizeof(head), bytes + from, len);
     fake_arrive(PEER, header, packet, sizeof(head) + len, 0);
+}
+
+/* Answers some of what the nth packet asks for. */
+static void answer_part(size_t n, size_t from, size_t to)
+{
+    send_part(n, from, to);
     weft_progress();
 }
 
@@ -165,15 +183,59 @@ static void the_first_goes_at_once_and_others_share_a_packet(void **state)
     assert_int_equal(fake.sent_count, 2);
     assert_int_equal(head_of(1).runs, 1);
     assert_int_equal(head_of(1).bytes, 800);
-    assert_int_equal(target()->pending, 2);
+    assert_int_equal(count_pending(target()), 2);
     answer(0);
     answer(1);
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     for (size_t i = 0; i <= 100; i++) {
         assert_memory_equal(back + 16 * i, memory + 16 * i, 8);
         assert_int_equal(back[16 * i + 8], 0);
     }
     assert_false(target()->is_dirty);
+}
+
+enum { LONG_GET = 600, LOOKS = 20 }; /* bytes: it goes by itself */
+static unsigned looks;
+
+/* Another thread begins an operation before the one before it is answered; at last it
+ * stops. Called with the lock. */
+static void begin_and_answer(void)
+{
+    const struct weft_rma_call call = {
+        .name = "MPI_Get",
+        .kind = WEFT_RMA_GET,
+        .result = {.buffer = back, .bytes = LONG_GET},
+        .where = {.type = weft_datatype_from_handle(MPI_BYTE), .count = LONG_GET},
+        .bytes = LONG_GET,
+        .target = PEER,
+    };
+
+    if (looks < LOOKS) {
+        assert_int_equal(
+            weft_operation_start(win, weft_win_find_target(win, PEER), &call, NULL),
+            WEFT_OK);
+    }
+    if (looks <= LOOKS) {
+        send_part(looks, 0, SIZE_MAX);
+        looks++;
+    }
+}
+
+static void a_flush_waits_for_what_began_before_it(void **state)
+{
+    (void)state;
+    looks = 0;
+    get_bytes(0, LONG_GET, NULL);
+    fake.polling = begin_and_answer;
+    assert_int_equal(weft_rma_flush(win, PEER, true, "MPI_Win_flush_local"), WEFT_OK);
+    assert_true(looks < LOOKS / 2);
+    assert_true(weft_pending_is_any(&target()->pending));
+    while (looks <= LOOKS) {
+        weft_progress();
+    }
+    weft_progress();
+    fake.polling = NULL;
+    assert_false(weft_pending_is_any(&target()->pending));
 }
 
 /* Places without any rule, of different lengths, and answers that come in pieces. */
@@ -199,10 +261,10 @@ static void places_of_any_kind(void **state)
         answer_part(n, 0, 1);
         answer_part(n, 1, all / 2);
         answer_part(n, all / 2, all - 3);
-        assert_int_not_equal(target()->pending, 0);
+        assert_true(weft_pending_is_any(&target()->pending));
         answer_part(n, all - 3, all);
     }
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     assert_memory_equal(back, expected, sizeof(back));
 }
 
@@ -244,7 +306,7 @@ static void a_target_has_a_bounded_number_of_packets(void **state)
         answer(n);
     }
     assert_true(fake.sent_count >= OUT + 5);
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     assert_memory_equal(back, memory, sizeof(back));
 }
 
@@ -267,8 +329,96 @@ static void a_target_has_a_bounded_number_of_bytes(void **state)
         offset += head_of(n).bytes;
     }
     assert_int_equal(fake.sent_count, 20 * 3);
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     assert_memory_equal(back, memory, sizeof(back));
+}
+
+/* ---- atomic reads ---- */
+
+static void accumulate(enum weft_rma_kind kind, MPI_Op op, size_t bytes)
+{
+    static uint64_t words[BYTES / 8];
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_UINT64_T);
+    const struct weft_rma_call call = {
+        .name = "MPI_Get_accumulate",
+        .kind = kind,
+        .op = op,
+        .origin = {.buffer = words, .bytes = bytes},
+        .result = {.buffer = back, .bytes = bytes},
+        .where = {.type = type, .count = bytes / 8},
+        .basic = type,
+        .bytes = bytes,
+        .target = PEER,
+    };
+
+    assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+}
+
+/* The target keeps its answers, as those of gets. Accumulates behind a read stay there,
+ * and puts need not. */
+static void atomic_reads_are_bounded_and_in_order(void **state)
+{
+    enum { READS = 20, PARTS = 3 };
+
+    size_t offset = 0;
+    uint64_t last = 0;
+    size_t sum_at = 0;
+    size_t n = 0;
+
+    (void)state;
+    for (int i = 0; i < READS; i++) {
+        accumulate(WEFT_RMA_GET_ACCUMULATE, MPI_NO_OP, BYTES);
+    }
+    accumulate(WEFT_RMA_ACCUMULATE, MPI_SUM, 8);
+    accumulate(WEFT_RMA_GET_ACCUMULATE, MPI_NO_OP, BYTES);
+    weft_progress();
+    assert_true(fake.sent_count < READS * PARTS);
+    assert_int_equal(target()->staged, 1); /* so a flush asks behind it */
+    for (n = 0; n < fake.sent_count; n++) {
+        assert_true(fake.sent_count <= n + 1 + PARTS * (OUT / 2)); /* 1: the sum */
+        if (head_of(n).kind == WEFT_RMA_ACCUMULATE) {
+            sum_at = n;
+            continue;
+        }
+        offset = head_of(n).operation == last ? offset : 0;
+        last = head_of(n).operation;
+        answer_at(n, offset);
+        offset += head_of(n).bytes;
+    }
+    assert_int_equal(n, (READS + 1) * PARTS + 1);
+    assert_int_equal(sum_at, READS * PARTS);
+    assert_false(weft_pending_is_any(&target()->pending));
+    assert_int_equal(target()->staged, 0);
+    assert_true(target()->is_dirty);
+    accumulate(WEFT_RMA_ACCUMULATE, MPI_SUM, 8); /* at once */
+    assert_int_equal(fake.sent_count, n + 1);
+}
+
+/* A read that is longer than a target may have to answer goes in parts, of which some
+ * wait. */
+static void a_long_atomic_read_is_bounded_too(void **state)
+{
+    enum { LENGTH = 1 << 20 };
+
+    static uint8_t all[LENGTH];
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_UINT64_T);
+    const struct weft_rma_call call = {
+        .name = "MPI_Get_accumulate",
+        .kind = WEFT_RMA_GET_ACCUMULATE,
+        .op = MPI_NO_OP,
+        .result = {.buffer = all, .bytes = LENGTH},
+        .where = {.type = type, .count = LENGTH / 8},
+        .basic = type,
+        .bytes = LENGTH,
+        .target = PEER,
+    };
+
+    (void)state;
+    assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+    accumulate(WEFT_RMA_ACCUMULATE, MPI_SUM, 8);
+    weft_progress();
+    assert_true(fake.sent_count <= 2 * OUT);
+    assert_int_equal(head_of(fake.sent_count - 1).kind, WEFT_RMA_GET_ACCUMULATE);
 }
 
 static void requests_are_complete_when_the_data_are_there(void **state)
@@ -344,7 +494,7 @@ static void what_finds_no_room_is_sent_later(void **state)
     for (size_t n = 0; n < fake.sent_count; n++) {
         answer(n);
     }
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     assert_memory_equal(back, memory, 1600);
 }
 
@@ -368,7 +518,7 @@ static void a_failed_peer_ends_them(void **state)
     for (size_t i = 0; i < 400; i++) {
         end_request(requests[i], WEFT_ERR_PROC_FAILED);
     }
-    assert_int_equal(target()->pending, 0);
+    assert_false(weft_pending_is_any(&target()->pending));
     assert_int_equal(target()->rc, WEFT_ERR_PROC_FAILED);
     weft_progress();
     assert_int_equal(fake.sent_count, OUT);
@@ -379,6 +529,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_goes_at_once_and_others_share_a_packet,
                                         open_window, close_window),
+        cmocka_unit_test_setup_teardown(a_flush_waits_for_what_began_before_it,
+                                        open_window, close_window),
         cmocka_unit_test_setup_teardown(places_of_any_kind, open_window, close_window),
         cmocka_unit_test_setup_teardown(a_full_packet_goes_out, open_window,
                                         close_window),
@@ -386,6 +538,10 @@ int main(void)
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(a_target_has_a_bounded_number_of_bytes,
                                         open_window, close_window),
+        cmocka_unit_test_setup_teardown(atomic_reads_are_bounded_and_in_order,
+                                        open_window, close_window),
+        cmocka_unit_test_setup_teardown(a_long_atomic_read_is_bounded_too, open_window,
+                                        close_window),
         cmocka_unit_test_setup_teardown(requests_are_complete_when_the_data_are_there,
                                         open_window, close_window),
         cmocka_unit_test_setup_teardown(puts_and_gets_stay_in_order, open_window,

@@ -200,7 +200,7 @@ static void small_puts_wait_for_a_poll(void **state)
         put_word(16 * (uint64_t)i, i);
     }
     assert_int_equal(fake.sent_count, 0);
-    assert_int_equal(target_of(PEER)->pending, 0);
+    assert_false(weft_pending_is_any(&target_of(PEER)->pending));
     assert_true(target_of(PEER)->is_dirty);
     weft_progress();
     assert_int_equal(fake.sent_count, 1);
@@ -517,7 +517,7 @@ static void nothing_asks_at_once_while_parts_are_to_begin(void **state)
     win->epoch.locks = 1;
     weft_lock();
     assert_int_equal(weft_win_target(win, PEER, &target), WEFT_OK);
-    target->is_staged = true;
+    target->staged = 1;
     target->is_put = true;
     weft_unlock();
     put_word(16, 5);
@@ -528,7 +528,7 @@ static void nothing_asks_at_once_while_parts_are_to_begin(void **state)
     assert_int_equal(head_of(1).step, 0);
     assert_true(target->is_put);
     assert_true(target->is_dirty);
-    target->is_staged = false;
+    target->staged = 0;
     target->is_put = false;
     win->epoch.locks = 0;
 }

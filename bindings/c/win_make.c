@@ -197,7 +197,7 @@ int PMPI_Win_free(MPI_Win *win)
         return weft_raise_win(w, function, err, WEFT_T_RAISED);
     }
     err = weft_raise_win_rc(w, weft_win_leave(w, function), function);
-    weft_win_free(w, err == MPI_SUCCESS);
+    weft_win_free(w, err == MPI_SUCCESS, function);
     *win = MPI_WIN_NULL;
     return err;
 }

@@ -42,7 +42,7 @@ void weft_pointer_close(struct weft_file *file, const char *call)
     }
     rc = weft_rma_unlock_all(file->shared, call);
     rc = rc == WEFT_OK ? weft_win_leave(file->shared, call) : rc;
-    weft_win_free(file->shared, rc == WEFT_OK);
+    weft_win_free(file->shared, rc == WEFT_OK, call);
     file->shared = NULL;
 }
 

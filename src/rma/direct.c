@@ -28,6 +28,29 @@ static void give_stage(const char *small, char *stage)
 
 /* ---- memory of the member ---- */
 
+/* Counts a copy (words.h). False: the member has taken its memory back. */
+static bool begin_copy(const struct weft_win *win, const struct weft_near *near)
+{
+    _Atomic uint16_t *copies =
+        weft_words_copies(win->own_words, win->near_members, near->number);
+
+    atomic_fetch_add_explicit(copies, 1, memory_order_seq_cst);
+    if (weft_likely(atomic_load_explicit(&near->words->is_closed, memory_order_seq_cst) ==
+                    0)) {
+        return true;
+    }
+    atomic_fetch_sub_explicit(copies, 1, memory_order_relaxed);
+    return false;
+}
+
+/* Release: whoever sees the count has what was copied. */
+static void end_copy(const struct weft_win *win, const struct weft_near *near)
+{
+    atomic_fetch_sub_explicit(
+        weft_words_copies(win->own_words, win->near_members, near->number), 1,
+        memory_order_release);
+}
+
 /* The blocks of some bytes of the data, from `offset` on; *bytes becomes what they are.
  */
 static size_t list_blocks(const struct weft_data *data, uint64_t offset, size_t *bytes,
@@ -301,7 +324,11 @@ enum weft_rc weft_direct_run(struct weft_win *win, const struct weft_near *near,
     if (near->is_mapped) {
         return run(win, near, call);
     }
+    if (!begin_copy(win, near)) {
+        return WEFT_ERR_ARGUMENT;
+    }
     rc = run(win, near, call);
+    end_copy(win, near);
     switch (rc) {
     case WEFT_OK:
     case WEFT_ERR_NOMEM:
@@ -314,8 +341,8 @@ enum weft_rc weft_direct_run(struct weft_win *win, const struct weft_near *near,
     }
 }
 
-bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, size_t bytes,
-                      bool is_put)
+static bool copy_block(const struct weft_near *near, uint64_t at, void *ours,
+                       size_t bytes, bool is_put)
 {
     const struct iovec theirs = {(void *)(uintptr_t)(near->base + at), bytes};
     const struct iovec mine = {ours, bytes};
@@ -326,6 +353,19 @@ bool weft_direct_copy(const struct weft_near *near, uint64_t at, void *ours, siz
                    : ops->get(near->path, &one, NULL)) == WEFT_OK;
 }
 
+bool weft_direct_copy(const struct weft_win *win, const struct weft_near *near,
+                      uint64_t at, void *ours, size_t bytes, bool is_put)
+{
+    bool is_done;
+
+    if (weft_unlikely(!begin_copy(win, near))) {
+        return false;
+    }
+    is_done = copy_block(near, at, ours, bytes, is_put);
+    end_copy(win, near);
+    return is_done;
+}
+
 bool weft_direct_change(struct weft_win *win, const struct weft_near *near, uint64_t at,
                         const struct weft_direct_update *update)
 {
@@ -334,8 +374,11 @@ bool weft_direct_change(struct weft_win *win, const struct weft_near *near, uint
     bool is_done;
 
     assert(bytes <= sizeof(values));
+    if (weft_unlikely(!begin_copy(win, near))) {
+        return false;
+    }
     weft_update_begin(win, near->words);
-    is_done = weft_direct_copy(near, at, values, bytes, false);
+    is_done = copy_block(near, at, values, bytes, false);
     if (is_done) {
         if (update->old != NULL) {
             memcpy(update->old, values, bytes);
@@ -345,9 +388,9 @@ bool weft_direct_change(struct weft_win *win, const struct weft_near *near, uint
         } else {
             weft_rma_apply(update->op, update->type, update->in, values, bytes);
         }
-        is_done =
-            update->op == MPI_NO_OP || weft_direct_copy(near, at, values, bytes, true);
+        is_done = update->op == MPI_NO_OP || copy_block(near, at, values, bytes, true);
     }
     weft_update_end(near->words);
+    end_copy(win, near);
     return is_done;
 }

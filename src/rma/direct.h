@@ -20,7 +20,8 @@ WEFT_MUST_CHECK enum weft_rc weft_direct_run(struct weft_win *win,
 
 /* One block, from the member's byte `at` on, to or from its memory, which is reached by
  * copies. False: it could not be copied. */
-WEFT_MUST_CHECK bool weft_direct_copy(const struct weft_near *near, uint64_t at,
+WEFT_MUST_CHECK bool weft_direct_copy(const struct weft_win *win,
+                                      const struct weft_near *near, uint64_t at,
                                       void *ours, size_t bytes, bool is_put);
 
 /* An accumulate of one block, or a compare and swap of one element. */

@@ -7,6 +7,7 @@
 #include "p2p/p2p.h"
 #include "rma/near.h"
 #include "rma/operation.h"
+#include "rma/send.h"
 #include "rma/wait.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static bool is_wanted(void)
            weft_setting(WEFT_SET_CHECKSUM) == 0;
 }
 
-static bool is_far(const struct weft_win *win, int rank)
+bool weft_far_is_member(const struct weft_win *win, int rank)
 {
     return rank != win->comm->rank &&
            !(weft_near_is_wanted() && weft_near_is_here(win->comm, rank));
@@ -85,7 +86,7 @@ static struct weft_path *find_path(const struct weft_win *win)
         const int rank = (win->comm->rank + i) % size;
         struct weft_peer *peer;
 
-        if (is_far(win, rank)) {
+        if (weft_far_is_member(win, rank)) {
             struct weft_path *path =
                 weft_p2p_reach(weft_comm_process(win->comm, rank), &peer) == WEFT_OK
                     ? weft_promote_memory_path(peer)
@@ -148,6 +149,32 @@ void weft_far_close(struct weft_win *win)
 
 /* ---- the end of an operation ---- */
 
+/* Is something of ours under way to or from its memory? */
+static bool is_reaching(const struct weft_target *target)
+{
+    for (const struct far *o = all; o != NULL; o = o->next) {
+        if (o->target == target && o->win != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_withdrawal(const struct weft_win *win,
+                              const struct weft_target *target)
+{
+    if (!is_reaching(target)) {
+        weft_rma_sync(win, target->peer, WEFT_RMA_FLUSHED, target->withdrawn);
+    }
+}
+
+void weft_far_leave(struct weft_win *win, struct weft_target *target, uint32_t number)
+{
+    target->is_withdrawn = true;
+    target->withdrawn = number;
+    answer_withdrawal(win, target);
+}
+
 static void forget(struct far *o)
 {
     weft_call_release_type(o->ours.type);
@@ -179,6 +206,9 @@ static void end(struct far *o, enum weft_rc rc)
     }
     if (o->request != NULL) {
         weft_request_complete(o->request, rc);
+    }
+    if (target->is_withdrawn) {
+        answer_withdrawal(win, target);
     }
     weft_rma_look(win);
 }
@@ -411,7 +441,7 @@ bool weft_far_is_reached(const struct weft_win *win, const struct weft_target *t
         weft_promote_long(target->peer, UINT64_MAX); /* by messages until then */
     }
     if (!win->is_far_reached || path == NULL || path->memory == NULL ||
-        path->transport != win->far_path->transport ||
+        path->transport != win->far_path->transport || target->is_withdrawn ||
         (call->kind != WEFT_RMA_PUT && call->kind != WEFT_RMA_GET)) {
         return false;
     }
@@ -474,7 +504,9 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
 
 void weft_far_flush(struct weft_win *win, struct weft_target *target)
 {
-    struct far *o = target->peer->path->memory->flush != NULL ? take(win, target) : NULL;
+    const bool can_ask =
+        target->peer->path->memory->flush != NULL && !target->is_withdrawn;
+    struct far *o = can_ask ? take(win, target) : NULL;
 
     target->is_put = false;
     if (o == NULL) {

@@ -28,6 +28,13 @@
 void weft_far_prepare(struct weft_win *win, struct weft_win_offer *mine);
 void weft_far_open(struct weft_win *win, const struct weft_win_offer *offers);
 
+/* Does a network lead to this member? */
+bool weft_far_is_member(const struct weft_win *win, int rank);
+
+/* A member takes its memory back (withdraw.h). This step is answered when nothing of ours
+ * is under way there. */
+void weft_far_leave(struct weft_win *win, struct weft_target *target, uint32_t number);
+
 /* Deregisters the memory. No member may use it any more. */
 void weft_far_close(struct weft_win *win);
 

@@ -100,7 +100,7 @@ static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
     uint64_t at;
     const struct weft_near *near = weft_fast_copied(win, rank, disp, bytes, &at);
 
-    return near != NULL && weft_direct_copy(near, at, ours, bytes, is_put);
+    return near != NULL && weft_direct_copy(win, near, at, ours, bytes, is_put);
 }
 
 /* The same for an update: by two calls. */

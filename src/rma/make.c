@@ -7,6 +7,7 @@
 #include "rma/attach.h"
 #include "rma/combine.h"
 #include "rma/far.h"
+#include "rma/withdraw.h"
 #include "transport/lasting.h"
 
 #include <stdlib.h>
@@ -283,7 +284,7 @@ enum weft_rc weft_win_leave(struct weft_win *win, const char *call)
     return weft_coll_barrier(win->comm, call);
 }
 
-void weft_win_free(struct weft_win *win, bool is_left_by_all)
+void weft_win_free(struct weft_win *win, bool is_left_by_all, const char *call)
 {
     weft_assert_unlocked();
     if (is_left_by_all) {
@@ -297,4 +298,5 @@ void weft_win_free(struct weft_win *win, bool is_left_by_all)
     win->base = NULL;
     win->size = 0;
     weft_unlock();
+    weft_rma_withdraw(win, call);
 }

@@ -28,6 +28,6 @@ WEFT_MUST_CHECK enum weft_rc weft_win_leave(struct weft_win *win, const char *ca
 /* Frees the window. If not all have left it, because one has failed, those that live may
  * still name it in packets: what is left of it answers them until the process ends, and
  * refuses operations, for it has no memory. */
-void weft_win_free(struct weft_win *win, bool is_left_by_all);
+void weft_win_free(struct weft_win *win, bool is_left_by_all, const char *call);
 
 #endif

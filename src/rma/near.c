@@ -207,6 +207,28 @@ void weft_near_close(struct weft_win *win)
     win->is_whole = false;
 }
 
+/* A member that has failed in the middle of a copy does not count down. */
+void weft_near_withdraw(const struct weft_win *win)
+{
+    const uint32_t members = win->near_members;
+
+    weft_assert_unlocked();
+    if (win->own_words == NULL) {
+        return;
+    }
+    /* Pairs with the count in direct.c. */
+    atomic_store_explicit(&win->own_words->is_closed, 1, memory_order_seq_cst);
+    for (uint32_t number = 0; number < members; number++) {
+        const _Atomic uint16_t *copies =
+            weft_words_copies(words_of(win, number), members, win->near_number);
+
+        while (atomic_load_explicit(copies, memory_order_seq_cst) != 0 &&
+               !weft_near_has_failed(win, number)) {
+            weft_wait_moment();
+        }
+    }
+}
+
 /* ---- one member ---- */
 
 /* The path by which a member's memory is copied, or NULL. */

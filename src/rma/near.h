@@ -49,6 +49,7 @@ struct weft_near {
     int rank;
     bool is_mapped;            /* loads and stores reach its memory */
     _Atomic bool is_forbidden; /* to be copied, by now */
+    bool is_odd; /* with the lock: epochs of ours that it has completed (words.h) */
 };
 
 /* When a window is made, by all members, without the lock: takes the board, before the
@@ -60,6 +61,10 @@ WEFT_MUST_CHECK enum weft_rc weft_near_open(struct weft_win *win,
 
 /* With the lock: unmaps everything, and gives the board back. */
 void weft_near_close(struct weft_win *win);
+
+/* Without the lock: returns when no member on this node copies to or from our memory, nor
+ * begins to. */
+void weft_near_withdraw(const struct weft_win *win);
 
 /* Do members on one node speak by its segment? */
 bool weft_near_has_transport(void);

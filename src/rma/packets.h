@@ -70,6 +70,7 @@ enum weft_rma_sync {
     WEFT_RMA_COMPLETE,       /* my operations of this epoch are before this packet */
     WEFT_RMA_REFUSED,        /* an operation of yours is outside my window */
     WEFT_RMA_COMPLETE_ASKED, /* COMPLETE, and tell me when you have come to this packet */
+    WEFT_RMA_WITHDRAW, /* my memory is mine again: tell me when you do not reach it */
     WEFT_RMA_SYNCS,
 };
 

@@ -106,17 +106,36 @@ static bool are_complete(const struct weft_near_wait *wait)
                      wait->value) >= 0;
 }
 
-/* Has one of those to whom the window is posted failed? */
+/* Has a member that is near completed the epoch that is posted? Acquire pairs with
+ * tell_complete(). */
+static bool has_completed_near(const struct weft_win *win, const struct weft_near *near)
+{
+    const uint32_t bits = atomic_load_explicit(
+        weft_words_completed(near->words, win->near_members, win->near_number),
+        memory_order_acquire);
+
+    return ((bits & weft_words_bit(win->near_number)) != 0) != near->is_odd;
+}
+
+/* Has one of those to whom the window is posted failed, and have all others on this node
+ * completed? What comes from them later would count for another epoch. */
 static bool has_failed_origin(const struct weft_near_wait *wait)
 {
     const struct weft_group *posted = wait->win->posted;
+    bool is_any = false;
 
     for (int i = 0; i < posted->size; i++) {
-        if (has_failed(weft_group_process(posted, i))) {
-            return true;
+        const uint64_t process = weft_group_process(posted, i);
+        const struct weft_near *near = weft_near_find(
+            wait->win, weft_group_rank_of(wait->win->comm->group, process));
+
+        if (has_failed(process)) {
+            is_any = true;
+        } else if (near != NULL && !has_completed_near(wait->win, near)) {
+            return false;
         }
     }
-    return false;
+    return is_any;
 }
 
 static uint32_t count_near_origins(struct weft_win *win)
@@ -168,15 +187,18 @@ enum weft_rc weft_rma_post(struct weft_win *win, struct weft_group *group, int a
     enum weft_rc rc;
 
     weft_lock();
-    rc = each(win, group, (assertion & MPI_MODE_NOCHECK) != 0 ? NULL : tell_posted, NULL);
-    if (rc == WEFT_OK) {
+    rc = each(win, group, NULL, NULL); /* nobody is told of what does not begin */
+    if (rc == WEFT_OK || rc == WEFT_ERR_PROC_FAILED) {
+        if ((assertion & MPI_MODE_NOCHECK) == 0) {
+            (void)each(win, group, tell_posted, NULL);
+        }
         win->posted = weft_group_use(group);
         win->epoch.is_posted = true;
         weft_epoch_leave_fence(&win->epoch);
     }
     weft_engine_leave();
     weft_unlock();
-    return rc;
+    return rc == WEFT_ERR_PROC_FAILED ? WEFT_OK : rc; /* MPI_Win_wait tells it */
 }
 
 static bool has_completed(const void *what)
@@ -200,6 +222,24 @@ static enum weft_rc await_complete(struct weft_win *win, struct weft_target *tar
     return WEFT_OK;
 }
 
+/* The completes of this epoch count no longer. */
+static void use_completes(struct weft_win *win)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < win->posted->size; i++) {
+        struct weft_near *near =
+            weft_near_find(win, weft_group_rank_of(win->comm->group,
+                                                   weft_group_process(win->posted, i)));
+
+        if (near != NULL && has_completed_near(win, near)) {
+            near->is_odd = !near->is_odd;
+            n++;
+        }
+    }
+    atomic_fetch_sub_explicit(&win->own_words->completes, n, memory_order_seq_cst);
+}
+
 static enum weft_rc await_near_completes(struct weft_win *win, const char *call)
 {
     struct weft_near_wait wait;
@@ -210,9 +250,7 @@ static enum weft_rc await_near_completes(struct weft_win *win, const char *call)
     }
     wait = wait_of_completes(win, call);
     rc = wait_for(&wait);
-    if (rc == WEFT_OK) {
-        atomic_fetch_sub_explicit(wait.word, wait.value, memory_order_seq_cst);
-    }
+    use_completes(win);
     return rc;
 }
 
@@ -389,6 +427,9 @@ static void tell_complete(struct weft_win *win, struct weft_target *target)
         return;
     }
     weft_near_set_access(near, WEFT_NEAR_STARTED, false);
+    atomic_fetch_xor_explicit(
+        weft_words_completed(win->own_words, win->near_members, near->number),
+        weft_words_bit(near->number), memory_order_release);
     atomic_fetch_add_explicit(&near->words->completes, 1, memory_order_seq_cst);
     weft_words_changed(near->words);
 }

@@ -14,6 +14,7 @@
 #include "p2p/state.h"
 #include "rma/apply.h"
 #include "rma/attach.h"
+#include "rma/far.h"
 #include "rma/lock.h"
 #include "rma/operation.h"
 #include "rma/runs.h"
@@ -342,6 +343,9 @@ static const char *take_step(struct weft_win *win, struct weft_target *t,
         return NULL;
     case WEFT_RMA_REFUSED:
         t->is_refused = true;
+        return NULL;
+    case WEFT_RMA_WITHDRAW:
+        weft_far_leave(win, t, step->number);
         return NULL;
     case WEFT_RMA_SYNCS:
         break;

@@ -29,6 +29,7 @@
  *   wait.c       waiting
  *   ways.c       which ways operations take, for tools
  *   failed.c     what becomes of a window when a member has failed
+ *   withdraw.c   its memory goes back then, though others may be in an epoch
  *
  * Every member counts as served from creation to the end (WEFT_REASON_SERVED): whoever
  * polls, be it the progress thread, handles packets of a window. So no target has to
@@ -73,6 +74,7 @@ struct weft_target {
     uint32_t staged;    /* of those that are pending: they begin later, or in parts */
     uint32_t asked;     /* flushes sent, and answered */
     uint32_t answered;  /* of them */
+    uint32_t withdrawn; /* the step that is answered when we do not reach its memory */
     uint16_t posts;     /* of its post calls: those that no start has used yet */
     uint16_t completes;
     enum weft_rc rc;     /* of operations that failed since the last look */
@@ -89,6 +91,7 @@ struct weft_target {
     bool is_granted : 1;
     bool is_asked : 1;     /* a lock, which is not granted yet */
     bool is_exclusive : 1; /* the lock that it has given */
+    bool is_withdrawn : 1; /* its memory is not to be reached any more (far.h) */
     bool is_posted : 1;    /* of the start: it has posted, or nobody asks */
 };
 

@@ -1,9 +1,9 @@
 /*
  * words.h - what the members of a window on one node share about each of them: the lock
- * of its memory, who accumulates into it, what it has attached (shown.h), and the flags
- * of epochs. The words lie in an extent of the segment's heap (near.h) and are zero at
- * first. A member is named here by its number: how many members on its node have a lower
- * rank.
+ * of its memory, who accumulates into it, what it has attached (shown.h), the flags of
+ * epochs, and whose memory it copies. The words lie in an extent of the segment's heap
+ * (near.h) and are zero at first. A member is named here by its number: how many members
+ * on its node have a lower rank.
  *
  * The lock is a queue of tickets (ticket.c). Whoever asks takes the next ticket, one
  * fetch-and-add, so nobody starves. A reader goes when `readers` is its ticket, a writer
@@ -20,6 +20,18 @@
  * read-modify-write in sequential order: what a member has written before it is there for
  * the one who sees the change, with an acquire load. `updater` is taken with acquire and
  * given back with release.
+ *
+ * Completes. MPI_Win_complete adds 1 to `completes` of the target, which MPI_Win_wait
+ * compares with the number of those that were posted to. When one of them fails it must
+ * be known who has completed: each has a bit for each target in its own words, which it
+ * turns before it adds. The target keeps what the bit was at the end of the epoch before.
+ * Only if a member fails between turning and adding the count is lost.
+ *
+ * Copies. A member that copies to or from the memory of another by calls of the kernel
+ * counts this in its own words before the call, looks then at `is_closed` of the other,
+ * and counts down after the call. A member that takes its memory back sets its
+ * `is_closed` and then waits until no member counts a copy of it. All are sequentially
+ * consistent, so one of both sees the other.
  *
  * Waiting. Whoever waits for long adds itself to `waiters`, reads `bell` and looks once
  * more; it sleeps while `bell` stays. Whoever has changed a word looks at `waiters`, and
@@ -46,10 +58,12 @@ struct weft_win_words {
     _Atomic uint32_t writers;
     _Atomic uint32_t waiters;
     _Atomic uint32_t bell;
-    _Atomic uint32_t sleepers; /* on the bell (base/wait.h) */
+    _Atomic uint32_t sleepers;  /* on the bell (base/wait.h) */
+    _Atomic uint32_t is_closed; /* the memory is the program's again */
     _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t updater; /* number + 1, or 0 */
     struct weft_shown shown; /* what is attached to a dynamic window */
-    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t bits[]; /* posts, then involved */
+    _Alignas(WEFT_WORDS_ALIGNMENT) _Atomic uint32_t bits[]; /* posts, completes, places,
+                                                             * copies */
 };
 _Static_assert(sizeof(struct weft_win_words) == 2 * WEFT_WORDS_ALIGNMENT,
                "a line for the lock, one for updates and what is attached");
@@ -63,7 +77,8 @@ static inline size_t weft_words_length(uint32_t members)
 /* Bytes of the words of one of so many members. */
 static inline size_t weft_words_bytes(uint32_t members)
 {
-    const size_t bits = (weft_words_length(members) + members) * sizeof(uint32_t);
+    const size_t bits = (2 * weft_words_length(members) + members) * sizeof(uint32_t) +
+                        members * sizeof(uint16_t);
 
     return sizeof(struct weft_win_words) + (bits + WEFT_WORDS_ALIGNMENT - 1) /
                                                WEFT_WORDS_ALIGNMENT *
@@ -77,11 +92,27 @@ static inline _Atomic uint32_t *weft_words_post(struct weft_win_words *words,
     return &words->bits[number / WEFT_WORDS_BITS];
 }
 
+/* Whether the owner of the words has completed an odd number of epochs of the member with
+ * this number. */
+static inline _Atomic uint32_t *weft_words_completed(struct weft_win_words *words,
+                                                     uint32_t members, uint32_t number)
+{
+    return &words->bits[weft_words_length(members) + number / WEFT_WORDS_BITS];
+}
+
 /* What the member with this number does with the lock. */
 static inline _Atomic uint32_t *weft_words_place(struct weft_win_words *words,
                                                  uint32_t members, uint32_t number)
 {
-    return &words->bits[weft_words_length(members) + number];
+    return &words->bits[2 * weft_words_length(members) + number];
+}
+
+/* How many copies of this member's process to or from the memory of the member with this
+ * number are under way. */
+static inline _Atomic uint16_t *weft_words_copies(struct weft_win_words *words,
+                                                  uint32_t members, uint32_t number)
+{
+    return (_Atomic uint16_t *)weft_words_place(words, members, members) + number;
 }
 
 static inline uint32_t weft_words_bit(uint32_t number)

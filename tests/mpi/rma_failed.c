@@ -252,6 +252,70 @@ static void complete(void)
     free_window();
 }
 
+/* The last rank completes twice, late, and puts another number each time. */
+static void complete_twice(MPI_Group group, int number)
+{
+    for (int epoch = 0; epoch < 2; epoch++) {
+        const int value = number + epoch;
+
+        done(MPI_Win_start(group, 0, win));
+        sleep_ms(20);
+        done(MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win));
+        done(MPI_Win_complete(win));
+    }
+}
+
+/* The end of an epoch that was posted to the dead, too, and another one without it, if
+ * there is somebody to complete that. */
+static void wait_twice(MPI_Group group, int number)
+{
+    int value;
+
+    check_error(MPI_Win_wait(win));
+    if (size > 2) {
+        done(MPI_Win_post(group, 0, win));
+        done(MPI_Win_wait(win));
+        memcpy(&value, memory, sizeof(value));
+        CHECK(value == number + 1);
+    }
+}
+
+/* Rank 0 has posted to the victim and to the last rank: before the victim dies, and again
+ * when it is dead. Each time it is told of the failure, and what the last rank completes
+ * then does not end the next epoch. */
+static void post(void)
+{
+    const int last = size - 1;
+    MPI_Group both;
+    MPI_Group alone;
+
+    open_window();
+    both = group_of(size > 2 ? 2 : 1, (int[]){VICTIM, last});
+    alone = group_of(1, (int[]){rank == 0 ? last : 0});
+    if (rank == 0) {
+        done(MPI_Win_post(both, 0, win));
+    }
+    ready();
+    if (is_victim()) {
+        die_after(50);
+    }
+    wait_for_death();
+    for (int round = 0; round < 2; round++) {
+        if (rank == 0 && round > 0) {
+            done(MPI_Win_post(both, 0, win));
+        }
+        if (rank == 0) {
+            wait_twice(alone, 10 * round + 5);
+        } else if (rank == last) {
+            complete_twice(alone, 10 * round + 5);
+        }
+    }
+    done(MPI_Group_free(&both));
+    done(MPI_Group_free(&alone));
+    use_rank_0();
+    free_window();
+}
+
 /* It has started, and never completes: some wait, some test. */
 static void wait_or_test(void)
 {
@@ -539,11 +603,21 @@ static void free_it(void)
     free_window();
 }
 
-/* Rank 0 frees the window at once, the others still use its part: that memory is refused,
- * or was there still. */
-static void freed_early(void)
+/* Puts to rank 0, and says how that ended. */
+static int class_of_put(void)
 {
     int class = MPI_SUCCESS;
+    int err = MPI_Put(buffer, PART, MPI_BYTE, 0, 0, PART, MPI_BYTE, win);
+
+    err = err == MPI_SUCCESS ? MPI_Win_flush(0, win) : err;
+    done(MPI_Error_class(err, &class));
+    return class;
+}
+
+/* Rank 0 frees the window at once, the others still use its part: that memory is refused,
+ * or was there still. It is rank 0's alone when MPI_Win_free has returned. */
+static void freed_early(void)
+{
 
     open_window();
     done(MPI_Win_lock_all(0, win));
@@ -551,25 +625,41 @@ static void freed_early(void)
         die_after(50);
     }
     wait_for_death();
-    for (int i = 0; i < 1000 && rank != 0; i++) {
-        int err = put_to(0);
+    if (rank == 0) {
+        may_fail(MPI_Win_unlock_all(win));
+        check_error(MPI_Win_free(&win));
+        memset(memory, 11, LONG);
+    }
+    if (rank != 0) {
+        int class = MPI_SUCCESS;
 
-        err = err == MPI_SUCCESS ? MPI_Win_flush(0, win) : err;
-        done(MPI_Error_class(err, &class));
+        for (int i = 0; i < 100 && class == MPI_SUCCESS; i++) {
+            class = class_of_put();
+        }
         CHECK(class == MPI_SUCCESS || class == MPI_ERR_RMA_RANGE);
     }
-    may_fail(MPI_Win_unlock_all(win));
-    check_error(MPI_Win_free(&win));
     done(MPI_Barrier(living));
+    if (rank != 0) {
+        CHECK(class_of_put() == MPI_ERR_RMA_RANGE);
+        may_fail(MPI_Win_unlock_all(win));
+        check_error(MPI_Win_free(&win));
+    }
+    done(MPI_Barrier(living));
+    for (int i = 0; i < LONG && rank == 0; i++) {
+        CHECK(memory[i] == 11);
+    }
     done(MPI_Comm_free(&living));
 }
 
 static const struct gone_case cases[] = {
-    {"holder", holder},     {"waiter", waiter},         {"lock", lock_of_it},
-    {"fence", fence},       {"start", start},           {"complete", complete},
-    {"wait", wait_or_test}, {"operations", operations}, {"requests", requests},
-    {"make", make},         {"free", free_it},          {"early", freed_early},
-    {"attached", attached}, {"puts", puts_alone},       {"gets", gets_alone},
+    {"holder", holder},     {"waiter", waiter},
+    {"lock", lock_of_it},   {"fence", fence},
+    {"start", start},       {"complete", complete},
+    {"wait", wait_or_test}, {"operations", operations},
+    {"requests", requests}, {"post", post},
+    {"make", make},         {"free", free_it},
+    {"early", freed_early}, {"attached", attached},
+    {"puts", puts_alone},   {"gets", gets_alone},
 };
 
 int main(int argc, char **argv)

@@ -271,8 +271,8 @@ static void a_window_costs_what_is_stated(void **state)
     assert_int_equal(weft_win_parts_most(1), 64);
     assert_true(sizeof(struct weft_near) + sizeof(struct weft_target) <= 160);
     assert_int_equal(weft_words_bytes(2), 192);
-    assert_int_equal(weft_words_bytes(64), 448);
-    assert_int_equal(weft_words_bytes(1024), 4352);
+    assert_int_equal(weft_words_bytes(64), 576);
+    assert_int_equal(weft_words_bytes(1024), 6528);
 }
 
 int main(void)

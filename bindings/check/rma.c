@@ -202,6 +202,65 @@ static int check_op(const struct weft_rma_args *args, struct weft_win *win,
         weft_describe_handle(WEFT_KIND_OP, args->op, text, sizeof(text)));
 }
 
+/* The predefined type of all elements; NULL: there are several, or none. */
+static const struct weft_datatype *find_basic(const struct weft_datatype *type)
+{
+    const struct weft_datatype *basic = NULL;
+
+    return weft_elements_visit(type, 0, 1, note_basic, &basic) ? basic : NULL;
+}
+
+/* Are elements of both reckoned with in the same way? */
+static bool are_alike(const struct weft_datatype *a, const struct weft_datatype *b)
+{
+    return a->size == b->size && a->number == b->number && a->pair_of == b->pair_of;
+}
+
+/* The elements of the origin or of the result, beside those of the target. What is only
+ * moved may have another type, if no element is cut. */
+static int check_buffer_basic(const struct weft_rma_args *args, struct weft_win *win,
+                              MPI_Datatype handle, size_t bytes,
+                              const struct weft_datatype *basic)
+{
+    const struct weft_datatype *type = weft_datatype_from_handle(handle);
+    const struct weft_datatype *ours = find_basic(type);
+    char text[WEFT_DATATYPE_TEXT];
+    char other[WEFT_DATATYPE_TEXT];
+
+    if (args->op == MPI_REPLACE || args->op == MPI_NO_OP) {
+        return bytes % basic->size == 0
+                   ? MPI_SUCCESS
+                   : weft_raise_win(win, args->function, WEFT_E_WIN_CUT, (long long)bytes,
+                                    weft_datatype_describe(basic, text, sizeof(text)));
+    }
+    if (ours == NULL) {
+        return weft_raise_win(win, args->function, WEFT_E_WIN_BASIC,
+                              weft_datatype_describe(type, text, sizeof(text)));
+    }
+    return are_alike(ours, basic)
+               ? MPI_SUCCESS
+               : weft_raise_win(win, args->function, WEFT_E_WIN_ELEMENTS,
+                                weft_datatype_describe(ours, text, sizeof(text)),
+                                weft_datatype_describe(basic, other, sizeof(other)));
+}
+
+/* The sides that the call has, unless their type is that of the target. */
+static int check_buffers_basic(const struct weft_rma_args *args, struct weft_win *win,
+                               const struct weft_rma_call *call)
+{
+    const bool has_origin = args->op != MPI_NO_OP;
+    const bool has_result = args->kind == WEFT_RMA_GET_ACCUMULATE;
+    int err = MPI_SUCCESS;
+
+    if (has_origin && args->origin.type != args->target.type) {
+        err = check_buffer_basic(args, win, args->origin.type, call->bytes, call->basic);
+    }
+    if (err == MPI_SUCCESS && has_result && args->result.type != args->target.type) {
+        err = check_buffer_basic(args, win, args->result.type, call->bytes, call->basic);
+    }
+    return err;
+}
+
 static int check_basic(const struct weft_rma_args *args, struct weft_win *win,
                        const struct weft_datatype **basic)
 {
@@ -215,8 +274,8 @@ static int check_basic(const struct weft_rma_args *args, struct weft_win *win,
         return weft_raise_win(win, args->function, WEFT_E_WIN_PREDEFINED,
                               weft_datatype_describe(type, text, sizeof(text)));
     }
-    *basic = NULL;
-    if (!weft_elements_visit(type, 0, 1, note_basic, basic) || *basic == NULL) {
+    *basic = find_basic(type);
+    if (*basic == NULL) {
         return weft_raise_win(win, args->function, WEFT_E_WIN_BASIC,
                               weft_datatype_describe(type, text, sizeof(text)));
     }
@@ -259,6 +318,9 @@ static int check_target(const struct weft_rma_args *args, struct weft_win *win,
     *is_empty = err == MPI_SUCCESS && call->bytes == 0;
     if (err == MPI_SUCCESS && !*is_empty) {
         err = check_basic(args, win, &call->basic);
+    }
+    if (err == MPI_SUCCESS && !*is_empty && call->basic != NULL) {
+        err = check_buffers_basic(args, win, call);
     }
     if (err == MPI_SUCCESS && !*is_empty) {
         err = check_where(args, win, &call->where);

@@ -394,6 +394,12 @@
 #define WEFT_E_WIN_BASIC                                                                 \
     MPI_ERR_TYPE, "the datatype (%s) has elements of more than one predefined type",     \
         "an accumulate needs one"
+#define WEFT_E_WIN_ELEMENTS                                                              \
+    MPI_ERR_TYPE, "the buffer has elements of %s, but the target of %s",                 \
+        "give both sides of an accumulate the same predefined type"
+#define WEFT_E_WIN_CUT                                                                   \
+    MPI_ERR_TYPE, "%lld bytes are no whole number of elements of %s",                    \
+        "give both sides the same predefined type"
 #define WEFT_E_WIN_PREDEFINED                                                            \
     MPI_ERR_TYPE, "the datatype (%s) is not predefined", "this call needs one that is"
 #define WEFT_E_WIN_GROUP                                                                 \

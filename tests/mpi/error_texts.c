@@ -707,6 +707,8 @@ static const struct mistake {
     CASE(not_attached),
     CASE(sides_that_differ),
     CASE(two_basic_types),
+    CASE(other_elements),
+    CASE(cut_elements),
     CASE(derived_in_fetch),
     CASE(swap_of_doubles),
     CASE(op_of_the_program),

@@ -167,6 +167,16 @@ static void two_basic_types(void)
     MPI_Accumulate(words, 1, type, 0, 0, 1, type, MPI_SUM, locked_window());
 }
 
+static void other_elements(void)
+{
+    MPI_Accumulate(words, 2, MPI_FLOAT, 0, 0, 2, MPI_INT, MPI_SUM, locked_window());
+}
+
+static void cut_elements(void)
+{
+    MPI_Accumulate(words, 6, MPI_BYTE, 0, 0, 2, MPI_INT, MPI_REPLACE, locked_window());
+}
+
 static void derived_in_fetch(void)
 {
     MPI_Datatype type;

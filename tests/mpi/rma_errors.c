@@ -97,6 +97,31 @@ static void user_sum(void *in, void *inout, int *n, MPI_Datatype *type)
     (void)type;
 }
 
+/* Elements of the origin or of the result that are not those of the target. By packets
+ * the parts of an element would never be sent. */
+static void other_elements(MPI_Win win, MPI_Datatype both)
+{
+    int v[4] = {0};
+    int r[4] = {0};
+    const int next = (rank + 1) % size;
+
+    REFUSED(MPI_Accumulate(v, 10, MPI_BYTE, next, 0, 4, MPI_INT, MPI_SUM, win),
+            MPI_ERR_TYPE);
+    REFUSED(MPI_Accumulate(v, 10, MPI_BYTE, next, 0, 4, MPI_INT, MPI_REPLACE, win),
+            MPI_ERR_TYPE);
+    REFUSED(MPI_Accumulate(v, 1, MPI_DOUBLE, next, 0, 2, MPI_INT, MPI_SUM, win),
+            MPI_ERR_TYPE);
+    REFUSED(MPI_Accumulate(v, 1, both, next, 0, 3, MPI_INT, MPI_SUM, win), MPI_ERR_TYPE);
+    REFUSED(MPI_Get_accumulate(v, 1, MPI_INT, r, 2, MPI_SHORT, next, 0, 1, MPI_INT,
+                               MPI_SUM, win),
+            MPI_ERR_TYPE);
+    /* Types that differ in their name only. */
+    DONE(MPI_Accumulate(v, 2, MPI_INT32_T, next, 3, 2, MPI_INT, MPI_SUM, win));
+    DONE(MPI_Get_accumulate(NULL, 0, MPI_BYTE, r, 4, MPI_INT32_T, next, 3, 4, MPI_INT,
+                            MPI_NO_OP, win));
+    DONE(MPI_Win_flush(next, win));
+}
+
 static void types_and_operations(MPI_Win win)
 {
     int v[2] = {0};
@@ -127,6 +152,7 @@ static void types_and_operations(MPI_Win win)
                 MPI_ERR_OP);
         REFUSED(MPI_Fetch_and_op(&d, &d, MPI_DOUBLE, 0, 0, MPI_LXOR, win), MPI_ERR_OP);
         REFUSED(MPI_Accumulate(v, 1, both, 0, 0, 1, both, MPI_SUM, win), MPI_ERR_TYPE);
+        other_elements(win, both);
         DONE(MPI_Type_free(&both));
     }
     REFUSED(MPI_Fetch_and_op(v, v, type, 0, 0, MPI_SUM, win), MPI_ERR_TYPE);

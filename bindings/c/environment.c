@@ -87,23 +87,14 @@ WEFT_WEAK_ALIAS(MPI_Wtick, PMPI_Wtick);
 
 enum { ALIGNMENT = 64 }; /* of all memory we give out: a cache line */
 
-/* What "mpi_minimum_memory_alignment" asks for, if that makes sense; else our own. */
 static size_t alignment_of(const struct weft_info *info)
 {
-    const char *value = NULL;
-    unsigned long long wanted = 0;
-    char *end = NULL;
+    size_t alignment;
 
     weft_object_lock();
-    if (info != NULL) {
-        value = weft_info_get(info, "mpi_minimum_memory_alignment");
-    }
-    if (value != NULL) {
-        wanted = strtoull(value, &end, 10);
-    }
+    alignment = weft_info_alignment(info, ALIGNMENT);
     weft_object_unlock();
-    return wanted > ALIGNMENT && (wanted & (wanted - 1)) == 0 ? (size_t)wanted
-                                                              : ALIGNMENT;
+    return alignment;
 }
 
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)

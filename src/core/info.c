@@ -167,6 +167,15 @@ const char *weft_info_get(const struct weft_info *info, const char *key)
     return found != NULL ? found->value : NULL;
 }
 
+size_t weft_info_alignment(const struct weft_info *info, size_t least)
+{
+    const char *value =
+        info != NULL ? weft_info_get(info, "mpi_minimum_memory_alignment") : NULL;
+    const unsigned long long wanted = value != NULL ? strtoull(value, NULL, 10) : 0;
+
+    return wanted > least && (wanted & (wanted - 1)) == 0 ? (size_t)wanted : least;
+}
+
 int weft_info_count(const struct weft_info *info)
 {
     return info->count;

@@ -38,6 +38,10 @@ bool weft_info_delete(struct weft_info *info, const char *key);
 /* The value of a key, or NULL. */
 const char *weft_info_get(const struct weft_info *info, const char *key);
 
+/* The alignment that "mpi_minimum_memory_alignment" asks for: a power of 2 that is
+ * greater than `least`, which memory has without it; else `least`. `info` may be NULL. */
+size_t weft_info_alignment(const struct weft_info *info, size_t least);
+
 int weft_info_count(const struct weft_info *info);
 const char *weft_info_key(const struct weft_info *info, int n);
 

@@ -171,20 +171,61 @@ enum weft_rc weft_heap_take(struct weft_node *node, uint64_t bytes,
     return WEFT_OK;
 }
 
-void *weft_heap_map(struct weft_node *node, struct weft_extent extent)
+/* Maps it, at `place` unless that is NULL. */
+static void *map_at(const struct weft_segment *segment, struct weft_extent extent,
+                    void *place)
 {
-    const struct weft_segment *segment = &node->job->segment;
-    void *memory;
+    void *memory =
+        mmap(place, extent.bytes, PROT_READ | PROT_WRITE,
+             MAP_SHARED | (place != NULL ? MAP_FIXED : 0), segment->fd, (off_t)extent.at);
 
-    if (!is_in_heap(segment, extent)) {
-        return NULL;
-    }
-    memory = mmap(NULL, extent.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd,
-                  (off_t)extent.at);
     if (memory == MAP_FAILED) {
         return NULL;
     }
     madvise(memory, extent.bytes, MADV_DONTDUMP);
+    return memory;
+}
+
+void *weft_heap_map(struct weft_node *node, struct weft_extent extent)
+{
+    const struct weft_segment *segment = &node->job->segment;
+
+    return is_in_heap(segment, extent) ? map_at(segment, extent, NULL) : NULL;
+}
+
+/* Takes addresses that have no memory, as many as are aligned somewhere, and gives back
+ * those before and behind the extent. */
+void *weft_heap_map_aligned(struct weft_node *node, struct weft_extent extent,
+                            size_t alignment)
+{
+    const struct weft_segment *segment = &node->job->segment;
+    size_t bytes;
+    size_t before;
+    char *place;
+    char *memory;
+
+    if (alignment <= WEFT_NODE_PAGE) {
+        return weft_heap_map(node, extent);
+    }
+    if (!is_in_heap(segment, extent) ||
+        __builtin_add_overflow((size_t)extent.bytes, alignment, &bytes)) {
+        return NULL;
+    }
+    place =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED) {
+        return NULL;
+    }
+    before = -(uintptr_t)place & (alignment - 1);
+    memory = map_at(segment, extent, place + before);
+    if (memory == NULL) {
+        munmap(place, bytes);
+        return NULL;
+    }
+    if (before > 0) {
+        munmap(place, before);
+    }
+    munmap(memory + extent.bytes, alignment - before);
     return memory;
 }
 

@@ -33,6 +33,10 @@ void weft_heap_give(struct weft_node *node, struct weft_extent extent);
 
 /* Maps an extent of any rank; NULL: it is none of this segment, or cannot be mapped. */
 void *weft_heap_map(struct weft_node *node, struct weft_extent extent);
+
+/* Maps the extent at an address that is a multiple of `alignment`, a power of 2. */
+void *weft_heap_map_aligned(struct weft_node *node, struct weft_extent extent,
+                            size_t alignment);
 void weft_heap_unmap(void *memory, struct weft_extent extent);
 
 /* Drops the list of what is free, for weft_node_close(). */

@@ -17,13 +17,13 @@ enum { ALIGNMENT = 64 };
 /* ---- memory ---- */
 
 /* With the lock: memory that the other members on this node can map, if there is any. */
-static void take_extent(struct weft_win *win)
+static void take_extent(struct weft_win *win, size_t alignment)
 {
     if (weft_heap_take(&weft_engine.node, (uint64_t)win->size, &win->extent) != WEFT_OK) {
         win->extent = (struct weft_extent){0};
         return;
     }
-    win->memory = weft_heap_map(&weft_engine.node, win->extent);
+    win->memory = weft_heap_map_aligned(&weft_engine.node, win->extent, alignment);
     if (win->memory == NULL) {
         weft_heap_give(&weft_engine.node, win->extent);
         win->extent = (struct weft_extent){0};
@@ -33,26 +33,26 @@ static void take_extent(struct weft_win *win)
 }
 
 /* A window that the library allocates, unless all share the memory. */
-static enum weft_rc allocate(struct weft_win *win)
+static enum weft_rc allocate(struct weft_win *win, size_t alignment)
 {
     const size_t bytes = (size_t)win->size;
 
     if (win->flavor != MPI_WIN_FLAVOR_ALLOCATE || bytes == 0) {
         return WEFT_OK;
     }
-    if (bytes > SIZE_MAX - ALIGNMENT) {
+    if (bytes > SIZE_MAX - alignment) {
         return WEFT_ERR_NOMEM;
     }
     if (weft_near_is_wanted()) {
         weft_lock();
-        take_extent(win);
+        take_extent(win, alignment);
         weft_unlock();
         if (win->base != NULL) {
             return WEFT_OK;
         }
     }
     win->memory =
-        aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+        aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     win->base = win->memory;
     return win->memory != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
 }
@@ -87,32 +87,56 @@ static bool is_on_one_node(const struct weft_comm *comm)
     return true;
 }
 
+/* Rounds up to a multiple of a power of 2. False: no number is so large. */
+static bool round_up(uint64_t *at, uint64_t alignment)
+{
+    if (__builtin_add_overflow(*at, alignment - 1, at)) {
+        return false;
+    }
+    *at &= ~(alignment - 1);
+    return true;
+}
+
 /* Where each member's part begins, and how long all are; the parts touch unless the user
- * does without that. */
-static uint64_t place_parts(const struct weft_win *win, struct weft_win_offer *offers)
+ * does without that. Until then a part's base is the alignment that its owner wants:
+ * `alignment` becomes the largest of them. False: no number says how long. */
+static bool place_parts(const struct weft_win *win, struct weft_win_offer *offers,
+                        uint64_t *bytes, uint64_t *alignment)
 {
     uint64_t at = 0;
 
+    *alignment = WEFT_NODE_PAGE;
     for (int r = 0; r < win->comm->size; r++) {
+        const uint64_t wanted = offers[r].part.base;
+
+        if (wanted > *alignment) {
+            *alignment = wanted;
+        }
+        if (win->hints.is_noncontiguous &&
+            !round_up(&at, wanted > WEFT_NODE_PAGE ? wanted : WEFT_NODE_PAGE)) {
+            return false;
+        }
         offers[r].part.base = at;
-        at += offers[r].part.size;
-        if (win->hints.is_noncontiguous) {
-            at = (at + WEFT_NODE_PAGE - 1) / WEFT_NODE_PAGE * WEFT_NODE_PAGE;
+        if (__builtin_add_overflow(at, offers[r].part.size, &at)) {
+            return false;
         }
     }
-    return at > 0 ? at : 1;
+    *bytes = at > 0 ? at : 1;
+    return true;
 }
 
 /* The first member takes the memory, and all map it. */
 static enum weft_rc share_memory(struct weft_win *win, struct weft_win_offer *offers,
                                  const char *call)
 {
-    const uint64_t bytes = place_parts(win, offers);
+    uint64_t bytes;
+    uint64_t alignment;
+    const bool is_possible = place_parts(win, offers, &bytes, &alignment);
     enum weft_rc rc = WEFT_OK;
     int mine;
     int all;
 
-    if (win->comm->rank == 0) {
+    if (win->comm->rank == 0 && is_possible) {
         weft_lock();
         win->is_extent_ours =
             weft_heap_take(&weft_engine.node, bytes, &win->extent) == WEFT_OK;
@@ -124,7 +148,8 @@ static enum weft_rc share_memory(struct weft_win *win, struct weft_win_offer *of
     }
     if (win->extent.bytes > 0) {
         weft_lock();
-        win->memory = weft_heap_map(&weft_engine.node, win->extent);
+        win->memory =
+            weft_heap_map_aligned(&weft_engine.node, win->extent, (size_t)alignment);
         weft_unlock();
     }
     mine = win->memory == NULL ? 1 : 0;
@@ -168,26 +193,30 @@ static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
 
 /* All members learn of all parts, and whether all have succeeded. */
 static enum weft_rc exchange(struct weft_win *win, struct weft_win_offer *offers,
-                             const char *call, enum weft_rc rc)
+                             const struct weft_win_ask *ask, size_t alignment)
 {
+    const enum weft_rc made = allocate(win, alignment);
     struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
     struct weft_win_offer mine = {
         .part =
             {
-                .base = (uint64_t)(uintptr_t)win->base,
+                .base = win->flavor == MPI_WIN_FLAVOR_SHARED
+                            ? alignment
+                            : (uint64_t)(uintptr_t)win->base,
                 .size = (uint64_t)win->size,
                 .unit = (uint64_t)win->unit,
                 .memory = win->extent,
             },
-        .rc = rc,
+        .rc = made,
     };
     const struct weft_coll coll = {
         .comm = win->comm,
-        .name = call,
+        .name = ask->call,
         .kind = WEFT_COLL_ALLGATHER,
         .send = {.buffer = &mine, .type = byte, .count = sizeof(mine)},
         .recv = {.buffer = offers, .type = byte, .count = sizeof(mine)},
     };
+    enum weft_rc rc;
 
     weft_near_prepare(win, &mine);
     weft_far_prepare(win, &mine);
@@ -217,11 +246,22 @@ static void give(struct weft_win *win)
     (void)weft_comm_free(own); /* it has no attributes */
 }
 
+static size_t alignment_of(const struct weft_win_ask *ask)
+{
+    size_t alignment;
+
+    weft_object_lock();
+    alignment = weft_info_alignment(ask->info, ALIGNMENT);
+    weft_object_unlock();
+    return alignment;
+}
+
 /* The part of the creation that all members do together. */
 static enum weft_rc meet(struct weft_win *win, struct weft_win_offer *offers,
-                         const char *call)
+                         const struct weft_win_ask *ask)
 {
-    enum weft_rc rc = exchange(win, offers, call, allocate(win));
+    const char *call = ask->call;
+    enum weft_rc rc = exchange(win, offers, ask, alignment_of(ask));
 
     if (rc == WEFT_OK && win->flavor == MPI_WIN_FLAVOR_SHARED) {
         rc = share_memory(win, offers, call);
@@ -250,7 +290,7 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
         (void)weft_comm_free(own);
         return rc;
     }
-    rc = meet(win, offers, ask->call);
+    rc = meet(win, offers, ask);
     free(offers);
     if (rc != WEFT_OK) {
         give(win);

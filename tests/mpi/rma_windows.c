@@ -463,6 +463,60 @@ static void shared(int empty, bool is_contiguous)
     DONE(MPI_Comm_free(&node));
 }
 
+/* More bytes than a number of 64 bits can say, all parts together: no window. */
+static void shared_too_large(void)
+{
+    MPI_Comm node = node_comm();
+    MPI_Info info;
+    MPI_Win win = MPI_WIN_NULL;
+    void *base = NULL;
+    int count;
+
+    DONE(MPI_Comm_size(node, &count));
+    DONE(MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN));
+    DONE(MPI_Info_create(&info));
+    DONE(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
+    if (count > 1) {
+        IS_CLASS(MPI_Win_allocate_shared(INT64_MAX, 1, info, node, &base, &win),
+                 MPI_ERR_NO_MEM);
+        IS_CLASS(MPI_Win_allocate_shared(INT64_MAX, 1, MPI_INFO_NULL, node, &base, &win),
+                 MPI_ERR_NO_MEM);
+        CHECK(win == MPI_WIN_NULL);
+    }
+    DONE(MPI_Info_free(&info));
+    DONE(MPI_Comm_free(&node));
+}
+
+/* Memory that the library allocates has the alignment that the program asks for: as much
+ * as no page has, and another one on each rank. */
+static void aligned(void)
+{
+    const uintptr_t alignment = (uintptr_t)1 << (21 + rank % 3);
+    MPI_Comm node = node_comm();
+    MPI_Info info;
+    MPI_Win wins[3];
+    char value[32];
+    char *base[3];
+
+    CHECK(snprintf(value, sizeof(value), "%ju", (uintmax_t)alignment) > 0);
+    DONE(MPI_Info_create(&info));
+    DONE(MPI_Info_set(info, "mpi_minimum_memory_alignment", value));
+    DONE(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
+    DONE(MPI_Win_allocate(5000, 1, info, MPI_COMM_WORLD, &base[0], &wins[0]));
+    DONE(MPI_Win_allocate(5000, 1, info, MPI_COMM_SELF, &base[1], &wins[1]));
+    DONE(MPI_Win_allocate_shared(5000, 1, info, node, &base[2], &wins[2]));
+    for (int i = 0; i < 3; i++) {
+        CHECK((uintptr_t)base[i] % alignment == 0);
+        memset(base[i], 1, 5000);
+    }
+    DONE(MPI_Barrier(MPI_COMM_WORLD));
+    for (int i = 0; i < 3; i++) {
+        DONE(MPI_Win_free(&wins[i]));
+    }
+    DONE(MPI_Info_free(&info));
+    DONE(MPI_Comm_free(&node));
+}
+
 /* One has all of it, the others none: the usual way to share a table. */
 static void shared_by_one(void)
 {
@@ -733,6 +787,10 @@ int main(int argc, char **argv)
         shared(empty, false);
     }
     shared_by_one();
+    if (is_weft()) {
+        shared_too_large();
+        aligned();
+    }
     query_others();
     regions();
     attached_late();

@@ -95,6 +95,27 @@ static void what_one_writes_the_other_reads_at_the_same_place(void **state)
     weft_heap_give(&nodes[0], extent);
 }
 
+static void an_extent_is_mapped_where_it_is_aligned(void **state)
+{
+    const struct weft_extent extent = take(0, 3 * PAGE);
+    const size_t alignments[] = {1, PAGE, 2 * PAGE, 1 << 21, (size_t)1 << 30};
+    uint8_t *theirs = map(1, extent);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(alignments) / sizeof(*alignments); i++) {
+        uint8_t *mine = weft_heap_map_aligned(&nodes[0], extent, alignments[i]);
+
+        assert_non_null(mine);
+        assert_int_equal((uintptr_t)mine % alignments[i], 0);
+        mine[extent.bytes - 1] = (uint8_t)(i + 1);
+        assert_int_equal(theirs[extent.bytes - 1], i + 1);
+        weft_heap_unmap(mine, extent);
+    }
+    assert_null(weft_heap_map_aligned(&nodes[0], extent, (size_t)1 << 63));
+    weft_heap_unmap(theirs, extent);
+    weft_heap_give(&nodes[0], extent);
+}
+
 static void memory_that_is_given_back_is_gone_and_comes_back_as_zeros(void **state)
 {
     const int64_t before = held();
@@ -245,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_one_writes_the_other_reads_at_the_same_place),
+        CASE(an_extent_is_mapped_where_it_is_aligned),
         CASE(memory_that_is_given_back_is_gone_and_comes_back_as_zeros),
         CASE(owners_have_ranges_of_their_own),
         CASE(pieces_that_are_free_become_one_again),

@@ -5,21 +5,22 @@
 #include "binding.h"
 
 #include "check/file.h"
-#include "check/info.h"
 #include "engine/lock.h"
 #include "io/make.h"
 #include "io/manage.h"
 #include "io/together.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- opening, closing, deleting ---- */
 
-static int check_open_args(const struct weft_file_ask *ask, MPI_File *fh)
+static int check_open_args(struct weft_file_ask *ask, MPI_Info info, MPI_File *fh)
 {
+    struct weft_info *hints = NULL;
     int err = weft_check_file_out(ask->call, NULL, fh, "fh");
 
+    if (err == MPI_SUCCESS) {
+        err = weft_check_file_info(ask->call, NULL, info, &hints);
+        ask->info = hints;
+    }
     if (err == MPI_SUCCESS) {
         err = weft_check_file_out(ask->call, NULL, ask->name, "filename");
     }
@@ -32,20 +33,18 @@ int PMPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info
     WEFT_RECORD(File_open, comm, WEFT_PLANE_COLL, WEFT_DOING_UNKNOWN, MPI_ANY_TAG, 0);
     struct weft_file_ask ask = {
         .call = "MPI_File_open", .name = filename, .amode = amode};
-    struct weft_info *hints = NULL;
     struct weft_file *made = NULL;
     int fault;
-    int err = weft_check_intra(ask.call, comm, &ask.comm);
+    int err = weft_check_open(ask.call);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_info_or_null(ask.call, ask.comm, info, &hints);
+        err = weft_check_file_comm(ask.call, comm, &ask.comm);
     }
     if (err != MPI_SUCCESS) {
         return err;
     }
-    err = check_open_args(&ask, fh);
+    err = check_open_args(&ask, info, fh);
     ask.fault = err != MPI_SUCCESS ? WEFT_IO_CLASS + err : 0;
-    ask.info = hints;
     fault = weft_file_open(&ask, &made);
     if (err != MPI_SUCCESS) {
         return err;
@@ -64,8 +63,6 @@ int PMPI_File_close(MPI_File *fh)
     WEFT_RECORD_PLAIN(File_close);
     static const char function[] = "MPI_File_close";
     struct weft_file *file;
-    char *name;
-    int fault;
     int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
@@ -80,11 +77,9 @@ int PMPI_File_close(MPI_File *fh)
     if (file->split != NULL) {
         return weft_raise_file(file, function, WEFT_E_FILE_SPLIT_BUSY, file->split_kind);
     }
-    name = strdup(file->name);
-    fault = weft_file_close(file, function);
+    err = weft_raise_fault(file, file->name, weft_file_close(file, function), function);
+    weft_file_free(file);
     *fh = MPI_FILE_NULL;
-    err = weft_raise_fault(NULL, name != NULL ? name : "", fault, function);
-    free(name);
     return err;
 }
 WEFT_WEAK_ALIAS(MPI_File_close, PMPI_File_close);
@@ -97,7 +92,7 @@ int PMPI_File_delete(const char *filename, MPI_Info info)
     int err = weft_check_open(function);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_info_or_null(function, NULL, info, &hints);
+        err = weft_check_file_info(function, NULL, info, &hints);
     }
     if (err == MPI_SUCCESS) {
         err = weft_check_file_out(function, NULL, filename, "filename");
@@ -227,7 +222,7 @@ int PMPI_File_set_info(MPI_File fh, MPI_Info info)
     int err = weft_check_file(function, fh, &file);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_info_or_null(function, NULL, info, &from);
+        err = weft_check_file_info(function, file, info, &from);
     }
     if (err == MPI_SUCCESS) {
         weft_lock();

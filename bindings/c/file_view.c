@@ -5,7 +5,6 @@
 #include "binding.h"
 
 #include "check/file.h"
-#include "check/info.h"
 #include "engine/lock.h"
 #include "io/convert.h"
 #include "io/representation.h"
@@ -130,13 +129,13 @@ int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
     int fault;
     int err = weft_check_file(function, fh, &file);
 
-    if (err == MPI_SUCCESS) {
-        err = weft_check_info_or_null(function, NULL, info, &hints);
-    }
     if (err != MPI_SUCCESS) {
         return err;
     }
-    err = check_view(function, file, disp, etype, filetype, datarep, &view);
+    err = weft_check_file_info(function, file, info, &hints);
+    if (err == MPI_SUCCESS) {
+        err = check_view(function, file, disp, etype, filetype, datarep, &view);
+    }
     fault = err != MPI_SUCCESS ? WEFT_IO_CLASS + err : weft_convert_view(&view);
     fault = weft_file_set_view(file, &view, disp == MPI_DISPLACEMENT_CURRENT, fault,
                                function);

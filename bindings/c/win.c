@@ -4,7 +4,6 @@
  */
 #include "binding.h"
 
-#include "check/info.h"
 #include "check/rc.h"
 #include "check/win.h"
 #include "engine/lock.h"
@@ -83,7 +82,7 @@ int PMPI_Win_set_info(MPI_Win win, MPI_Info info)
     int err = weft_check_win(function, win, &w);
 
     if (err == MPI_SUCCESS) {
-        err = weft_check_info_or_null(function, NULL, info, &from);
+        err = weft_check_win_info(function, w, info, &from);
     }
     if (err == MPI_SUCCESS) {
         weft_lock();

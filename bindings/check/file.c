@@ -55,6 +55,42 @@ int weft_check_file_type(const char *function, struct weft_file *file,
                            weft_datatype_describe(*out, text, sizeof(text)));
 }
 
+int weft_check_file_comm(const char *function, MPI_Comm handle, struct weft_comm **out)
+{
+    char text[128];
+
+    *out = weft_comm_from_handle(handle);
+    if (weft_likely(*out != NULL)) {
+        return weft_comm_is_inter(*out)
+                   ? weft_raise_file(NULL, function, WEFT_E_COMM_INTER)
+                   : MPI_SUCCESS;
+    }
+    if (handle == MPI_COMM_NULL) {
+        return weft_raise_file(NULL, function, WEFT_E_COMM_NULL);
+    }
+    return weft_raise_file(
+        NULL, function, MPI_ERR_COMM, WEFT_T_HANDLE,
+        weft_describe_handle(WEFT_KIND_COMM, handle, text, sizeof(text)));
+}
+
+int weft_check_file_info(const char *function, struct weft_file *file, MPI_Info handle,
+                         struct weft_info **out)
+{
+    char text[128];
+
+    *out = NULL;
+    if (handle == MPI_INFO_NULL) {
+        return MPI_SUCCESS;
+    }
+    weft_object_lock();
+    *out = weft_info_from_handle(handle);
+    weft_object_unlock();
+    return *out != NULL ? MPI_SUCCESS
+                        : weft_raise_file(file, function, MPI_ERR_INFO, WEFT_T_HANDLE,
+                                          weft_describe_handle(WEFT_KIND_INFO, handle,
+                                                               text, sizeof(text)));
+}
+
 /* ---- access modes ---- */
 
 int weft_check_amode(const char *function, int amode)

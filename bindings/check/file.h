@@ -19,6 +19,13 @@ int weft_check_file_out(const char *function, struct weft_file *file, const void
 int weft_check_file_type(const char *function, struct weft_file *file,
                          MPI_Datatype handle, struct weft_datatype **out);
 
+/* The communicator of MPI_File_open, which goes to *out. */
+int weft_check_file_comm(const char *function, MPI_Comm handle, struct weft_comm **out);
+
+/* An info object, or MPI_INFO_NULL, for which *out is NULL. */
+int weft_check_file_info(const char *function, struct weft_file *file, MPI_Info handle,
+                         struct weft_info **out);
+
 /* The access mode of MPI_File_open. */
 int weft_check_amode(const char *function, int amode);
 

@@ -24,6 +24,24 @@ int weft_check_win_out(const char *function, struct weft_win *win, const void *a
                            : weft_raise_win(win, function, WEFT_E_NULL_ARGUMENT, name);
 }
 
+int weft_check_win_info(const char *function, struct weft_win *win, MPI_Info handle,
+                        struct weft_info **out)
+{
+    char text[128];
+
+    *out = NULL;
+    if (handle == MPI_INFO_NULL) {
+        return MPI_SUCCESS;
+    }
+    weft_object_lock();
+    *out = weft_info_from_handle(handle);
+    weft_object_unlock();
+    return *out != NULL ? MPI_SUCCESS
+                        : weft_raise_win(win, function, MPI_ERR_INFO, WEFT_T_HANDLE,
+                                         weft_describe_handle(WEFT_KIND_INFO, handle,
+                                                              text, sizeof(text)));
+}
+
 int weft_check_win_rank(const char *function, struct weft_win *win, int rank)
 {
     if (weft_likely((unsigned)rank < (unsigned)win->comm->size)) {

@@ -14,6 +14,10 @@ int weft_check_win(const char *function, MPI_Win handle, struct weft_win **out);
 int weft_check_win_out(const char *function, struct weft_win *win, const void *address,
                        const char *name);
 
+/* An info object, or MPI_INFO_NULL: `out` is NULL then. */
+int weft_check_win_info(const char *function, struct weft_win *win, MPI_Info handle,
+                        struct weft_info **out);
+
 /* A rank of the window. */
 int weft_check_win_rank(const char *function, struct weft_win *win, int rank);
 

@@ -51,5 +51,6 @@ void weft_file_give(struct weft_file *file)
     }
     weft_errhandler_release(file->errhandler);
     free(file->name);
+    free(file->path);
     weft_handle_give(WEFT_KIND_FILE, (uintptr_t)file->handle);
 }

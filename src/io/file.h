@@ -42,6 +42,7 @@ struct weft_file {
     int fd;
     const struct weft_file_ops *ops;
     char *name; /* as the user wrote it */
+    char *path; /* the same from any directory */
     struct weft_errhandler *errhandler;
     struct weft_file_hints hints;
     struct weft_view *view;

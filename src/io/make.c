@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +93,22 @@ static int open_in_turn(struct weft_file *file, const char *call)
     return weft_io_agree(file->comm, call, fault);
 }
 
+/* The name of a file from any directory, to be freed, or NULL. */
+static char *absolute(const char *name)
+{
+    char *here = name[0] != '/' ? getcwd(NULL, 0) : NULL;
+    char *path = NULL;
+
+    if (here == NULL) { /* or nobody can tell where this is */
+        return strdup(name);
+    }
+    if (asprintf(&path, "%s/%s", here, name) < 0) {
+        path = NULL;
+    }
+    free(here);
+    return path;
+}
+
 /* With the lock. */
 static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
                          bool is_one_node, struct weft_file **out)
@@ -113,11 +130,13 @@ static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
     file->comm = own;
     file->amode = ask->amode;
     file->name = strdup(ask->name);
+    file->path = absolute(ask->name);
     file->hints = weft_file_hints_default(is_one_node);
     weft_object_lock();
     weft_file_hints_update(&file->hints, ask->info);
     weft_object_unlock();
-    rc = file->name != NULL ? weft_view_make(&view, &file->view) : WEFT_ERR_NOMEM;
+    rc = file->name != NULL && file->path != NULL ? weft_view_make(&view, &file->view)
+                                                  : WEFT_ERR_NOMEM;
     if (rc != WEFT_OK) {
         weft_file_give(file);
         return rc;
@@ -198,13 +217,28 @@ int weft_file_open(const struct weft_file_ask *ask, struct weft_file **out)
 
 /* ---- closing ---- */
 
+/* The file whose descriptor was as `about` says, wherever the process is now. If another
+ * file has its name, that one stays. */
+static int delete_it(const struct weft_file *file, const struct stat *about)
+{
+    struct stat now;
+
+    if (stat(file->path, &now) != 0) {
+        return errno;
+    }
+    return now.st_dev == about->st_dev && now.st_ino == about->st_ino
+               ? weft_file_delete(file->path)
+               : ENOENT;
+}
+
 /* Once no member has it open any more. */
-static int delete_closed(const struct weft_file *file, const char *call)
+static int delete_closed(const struct weft_file *file, const struct stat *about,
+                         const char *call)
 {
     int fault = 0;
 
     if (weft_coll_barrier(file->comm, call) == WEFT_OK && file->comm->rank == 0) {
-        fault = weft_file_delete(file->name);
+        fault = delete_it(file, about);
     }
     return weft_io_agree(file->comm, call, fault);
 }
@@ -213,16 +247,24 @@ int weft_file_close(struct weft_file *file, const char *call)
 {
     const bool is_deleted = (file->amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
     int fault = is_deleted ? 0 : weft_file_flush(file);
+    struct stat about = {.st_ino = 0};
 
     weft_assert_unlocked();
+    if (is_deleted && fstat(file->fd, &about) != 0) {
+        fault = errno;
+    }
     close_here(file);
     fault = weft_io_agree(file->comm, call, fault);
     weft_pointer_close(file, call);
     if (is_deleted && fault == 0) {
-        fault = delete_closed(file, call);
+        fault = delete_closed(file, &about, call);
     }
-    give(file);
     return fault;
+}
+
+void weft_file_free(struct weft_file *file)
+{
+    give(file);
 }
 
 int weft_file_delete(const char *name)

@@ -20,8 +20,10 @@ struct weft_file_ask {
 WEFT_MUST_CHECK int weft_file_open(const struct weft_file_ask *ask,
                                    struct weft_file **out);
 
-/* Called by all members: as MPI_File_sync, then the file is closed whatever the fault. */
+/* Called by all members: as MPI_File_sync, then the file is closed whatever the fault.
+ * The object stays, so that the fault can be raised on it, until the second call. */
 WEFT_MUST_CHECK int weft_file_close(struct weft_file *file, const char *call);
+void weft_file_free(struct weft_file *file);
 
 /* Of one process. Returns a fault. */
 WEFT_MUST_CHECK int weft_file_delete(const char *name);

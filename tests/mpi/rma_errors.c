@@ -378,6 +378,20 @@ static void flavors(MPI_Win win)
     DONE(MPI_Win_free(&dynamic));
 }
 
+/* The handler of the window is called, whatever MPI_COMM_SELF has. */
+static void info_that_was_freed(MPI_Win win)
+{
+    MPI_Info info;
+    MPI_Info freed;
+
+    DONE(MPI_Info_create(&info));
+    freed = info;
+    DONE(MPI_Info_free(&info));
+    DONE(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+    IS_CLASS(MPI_Win_set_info(win, freed), MPI_ERR_INFO);
+    DONE(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
 static void attributes(MPI_Win win)
 {
     int flag;
@@ -417,6 +431,9 @@ int main(int argc, char **argv)
     no_locks();
     flavors(win);
     attributes(win);
+    if (is_strict) {
+        info_that_was_freed(win);
+    }
     works(win, base);
     DONE(MPI_Win_free(&win));
     DONE(MPI_Finalize());

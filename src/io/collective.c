@@ -79,12 +79,14 @@ static void look_at_pieces(const struct weft_file_call *call,
 static struct weft_io_extent extent_of(const struct weft_file_call *call)
 {
     struct weft_io_extent extent = {.bytes = call->data.bytes, .pieces = 1};
+    struct weft_file_extent range;
 
     if (extent.bytes == 0) {
         return extent;
     }
-    extent.start = weft_view_offset(call->view, call->position);
-    extent.end = weft_view_offset(call->view, call->position + extent.bytes - 1) + 1;
+    range = weft_view_range(call->view, call->position, extent.bytes);
+    extent.start = range.offset;
+    extent.end = range.offset + range.length;
     if (!weft_view_is_contiguous(call->view)) {
         look_at_pieces(call, &extent);
     }

@@ -38,16 +38,6 @@ void weft_move_prepare(struct weft_file_call *call)
     }
 }
 
-/* From the first byte of a call in the file to its last. */
-static struct weft_file_extent range_of(const struct weft_file_call *call)
-{
-    const uint64_t first = weft_view_offset(call->view, call->position);
-    const uint64_t last =
-        weft_view_offset(call->view, call->position + call->data.bytes - 1);
-
-    return (struct weft_file_extent){.offset = first, .length = last - first + 1};
-}
-
 static void run(const struct weft_file_call *call, struct weft_moved *moved)
 {
     const struct weft_access access = weft_file_access(call->file, call->is_write);
@@ -58,7 +48,8 @@ static void run(const struct weft_file_call *call, struct weft_moved *moved)
 /* In atomic mode nobody sees a part of what is written. */
 static void run_locked(const struct weft_file_call *call, struct weft_moved *moved)
 {
-    const struct weft_file_extent range = range_of(call);
+    const struct weft_file_extent range =
+        weft_view_range(call->view, call->position, call->data.bytes);
 
     moved->at = range.offset;
     moved->fault = weft_file_lock(call->file, range, call->is_write);

@@ -14,7 +14,7 @@ static int find_end(struct weft_file *file, uint64_t *etype)
     weft_lock();
     *etype = weft_view_etype_at(file->view, size);
     weft_unlock();
-    return fault;
+    return fault == 0 && *etype == WEFT_VIEW_NO_ETYPE ? EOVERFLOW : fault;
 }
 
 int weft_file_seek_to(struct weft_file *file, uint64_t now, int64_t etype, int whence,

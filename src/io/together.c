@@ -132,6 +132,8 @@ int weft_file_set_view(struct weft_file *file, struct weft_view *view, bool is_c
     struct weft_view *made = NULL;
 
     if (fault == 0) {
+        /* In a file that is written no blocks overlap: that was checked. */
+        view->is_overlapping = !weft_file_is_written(file) && weft_view_overlaps(view);
         weft_lock();
         fault = weft_io_fault_of(weft_view_make(view, &made));
         weft_unlock();

@@ -99,18 +99,29 @@ bool weft_view_is_within(const struct weft_view *view, uint64_t etype, uint64_t 
            !__builtin_add_overflow(end, (uint64_t)type->true_extent, &reach);
 }
 
+/* Instances of the filetype may interleave, so offsets ascend only within one of them. */
 uint64_t weft_view_etype_at(const struct weft_view *view, uint64_t offset)
 {
     const struct weft_datatype *type = view->in_file;
-    uint64_t low = 0;
+    uint64_t instance = 0;
+    uint64_t last;
+    uint64_t low;
     uint64_t high;
 
     if (type->size == 0 || offset <= view->displacement || view->etype_bytes == 0) {
         return 0;
     }
-    /* Behind the instance in which the offset is. */
-    high = ((offset - view->displacement) / (uint64_t)type->extent + 2) *
-           (type->size / view->etype_bytes);
+    last = weft_view_offset(view, type->size - view->etype_bytes);
+    if (last < offset && type->extent == 0) {
+        return WEFT_VIEW_NO_ETYPE;
+    }
+    if (last < offset) { /* the first instance whose last etype is far enough behind */
+        const uint64_t extent = (uint64_t)type->extent;
+
+        instance = (offset - last - 1) / extent + 1;
+    }
+    low = instance * (type->size / view->etype_bytes);
+    high = low + type->size / view->etype_bytes - 1;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
 
@@ -121,4 +132,65 @@ uint64_t weft_view_etype_at(const struct weft_view *view, uint64_t offset)
         }
     }
     return low;
+}
+
+/* ---- what an access spans ---- */
+
+bool weft_view_overlaps(const struct weft_view *view)
+{
+    struct weft_file_extent extents[BATCH];
+    struct weft_view_walk walk;
+    uint64_t end = 0;
+    size_t n;
+
+    weft_view_start(&walk, view, 0, view->in_file->size);
+    while ((n = weft_view_next(&walk, extents, BATCH)) > 0) {
+        for (size_t i = 0; i < n; i++) {
+            if (extents[i].offset < end) {
+                return true;
+            }
+            end = extents[i].offset + extents[i].length;
+        }
+    }
+    return false;
+}
+
+/* Where the first byte of an instance lies, if it has all its bytes. */
+static uint64_t start_of(const struct weft_view *view, uint64_t instance)
+{
+    const struct weft_datatype *type = view->in_file;
+
+    return view->displacement + instance * (uint64_t)type->extent +
+           (uint64_t)type->true_lb;
+}
+
+static uint64_t end_of(const struct weft_view *view, uint64_t instance)
+{
+    return start_of(view, instance) + (uint64_t)view->in_file->true_extent;
+}
+
+struct weft_file_extent weft_view_range(const struct weft_view *view, uint64_t position,
+                                        uint64_t bytes)
+{
+    const uint64_t size = view->in_file->size;
+    uint64_t start = weft_view_offset(view, position);
+    uint64_t end = start;
+
+    if (size > 0 && bytes > 0) {
+        const uint64_t first = position / size;
+        const uint64_t last = (position + bytes - 1) / size;
+
+        end = weft_view_offset(view, position + bytes - 1) + 1;
+        if (first < last && start_of(view, first + 1) < start) {
+            start = start_of(view, first + 1);
+        }
+        if (first < last && end_of(view, last - 1) > end) {
+            end = end_of(view, last - 1);
+        }
+        if (view->is_overlapping) {
+            start = start_of(view, first) < start ? start_of(view, first) : start;
+            end = end_of(view, last) > end ? end_of(view, last) : end;
+        }
+    }
+    return (struct weft_file_extent){.offset = start, .length = end - start};
 }

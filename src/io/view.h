@@ -31,6 +31,7 @@ struct weft_view {
     struct weft_datatype *filetype;
     struct weft_datatype *in_file; /* the filetype with the sizes it has in the file */
     uint64_t etype_bytes;          /* of one etype in the file */
+    bool is_overlapping;           /* weft_view_overlaps(), as whoever makes it says */
     const struct weft_representation *representation;
 };
 
@@ -60,8 +61,22 @@ size_t weft_view_next(struct weft_view_walk *walk, struct weft_file_extent *out,
  * displacement. */
 uint64_t weft_view_offset(const struct weft_view *view, uint64_t position);
 
-/* The first whole etype, as a number, of which no byte lies before `offset`. */
+/* The first etype, as a number, that begins at `offset` or behind it. There is none if
+ * the filetype has data and an extent of 0. */
+#define WEFT_VIEW_NO_ETYPE UINT64_MAX
 uint64_t weft_view_etype_at(const struct weft_view *view, uint64_t offset);
+
+/* Does a block of the filetype begin before the end of the one before it? Looks at all
+ * blocks. */
+bool weft_view_overlaps(const struct weft_view *view);
+
+/*
+ * The part of the file from the lowest to the highest of these bytes. They need not be
+ * the first and the last in the order of the data: instances of a filetype that is longer
+ * than its extent interleave. With blocks that overlap it may be longer.
+ */
+struct weft_file_extent weft_view_range(const struct weft_view *view, uint64_t position,
+                                        uint64_t bytes);
 
 /* Can `bytes` bytes from an etype on be named by a file offset? *position is that of the
  * etype. */

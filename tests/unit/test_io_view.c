@@ -183,6 +183,100 @@ static void the_first_etype_behind_an_offset_is_found(void **state)
     weft_unlock();
 }
 
+/* A column of 4 ints in a matrix of 4 x 4: the next instance is the next column. */
+static struct weft_view *columns(void)
+{
+    struct weft_datatype *column = vector(4, 1, 4);
+    struct weft_datatype *tile;
+
+    assert_int_equal(weft_type_resized(false, 0, 4, column, &tile), WEFT_OK);
+    weft_datatype_free(column);
+    return view_of(tile, MPI_INT, 8);
+}
+
+static void the_first_etype_behind_an_offset_is_found_among_columns(void **state)
+{
+    struct weft_view *view;
+
+    (void)state;
+    weft_lock();
+    view = columns();
+    for (uint64_t offset = 0; offset < 400; offset++) {
+        uint64_t etype = 0;
+
+        while (weft_view_offset(view, etype * 4) < offset) {
+            etype++;
+        }
+        assert_int_equal(weft_view_etype_at(view, offset), etype);
+    }
+    weft_view_release(view);
+    weft_unlock();
+}
+
+static void behind_an_offset_there_may_be_no_etype(void **state)
+{
+    struct weft_datatype *block;
+    struct weft_datatype *tile;
+    struct weft_view *view;
+
+    (void)state;
+    weft_lock();
+    block = vector(3, 1, 2);
+    assert_int_equal(weft_type_resized(false, 0, 0, block, &tile), WEFT_OK);
+    weft_datatype_free(block);
+    view = view_of(tile, MPI_INT, 8);
+    assert_int_equal(weft_view_etype_at(view, 9), 1);
+    assert_int_equal(weft_view_etype_at(view, 24), 2);
+    assert_true(weft_view_etype_at(view, 25) == WEFT_VIEW_NO_ETYPE);
+    weft_view_release(view);
+    weft_unlock();
+}
+
+/* The range of every access has all its bytes, and if it is exact, no more. */
+static void check_ranges(const struct weft_view *view, bool is_exact)
+{
+    static uint64_t offsets[MOST];
+
+    list_bytes(view, offsets);
+    for (uint64_t at = 0; at < 80; at++) {
+        uint64_t low = UINT64_MAX;
+        uint64_t high = 0;
+
+        for (uint64_t bytes = 1; bytes < 80; bytes++) {
+            const uint64_t offset = offsets[at + bytes - 1];
+            const struct weft_file_extent range = weft_view_range(view, at, bytes);
+
+            low = offset < low ? offset : low;
+            high = offset > high ? offset : high;
+            assert_true(is_exact ? range.offset == low : range.offset <= low);
+            assert_true(range.offset + range.length > high);
+            assert_true(!is_exact || range.offset + range.length == high + 1);
+        }
+    }
+}
+
+static void an_access_spans_all_its_bytes(void **state)
+{
+    struct weft_view *view;
+
+    (void)state;
+    weft_lock();
+    view = view_of(vector(3, 2, 5), MPI_INT, 8);
+    assert_false(weft_view_overlaps(view));
+    check_ranges(view, true);
+    weft_view_release(view);
+    view = columns();
+    assert_false(weft_view_overlaps(view));
+    check_ranges(view, true);
+    weft_view_release(view);
+    view = view_of(vector(2, 3, 1), MPI_INT, 8);
+    assert_true(weft_view_overlaps(view));
+    view->is_overlapping = true;
+    check_ranges(view, false);
+    weft_view_release(view);
+    weft_unlock();
+}
+
 static void what_no_offset_can_say_is_refused(void **state)
 {
     uint64_t position = 0;
@@ -225,6 +319,9 @@ int main(void)
         cmocka_unit_test(holes_are_left_out),
         cmocka_unit_test(nested_types_are_found_at_any_position),
         cmocka_unit_test(the_first_etype_behind_an_offset_is_found),
+        cmocka_unit_test(the_first_etype_behind_an_offset_is_found_among_columns),
+        cmocka_unit_test(behind_an_offset_there_may_be_no_etype),
+        cmocka_unit_test(an_access_spans_all_its_bytes),
         cmocka_unit_test(what_no_offset_can_say_is_refused),
         cmocka_unit_test(a_filetype_without_data_has_no_extents),
     };

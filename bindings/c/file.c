@@ -239,6 +239,7 @@ int PMPI_File_get_info(MPI_File fh, MPI_Info *info_used)
 {
     static const char function[] = "MPI_File_get_info";
     struct weft_info *made = NULL;
+    struct weft_file_hints hints;
     struct weft_file *file;
     enum weft_rc rc;
     int err = weft_check_file(function, fh, &file);
@@ -249,8 +250,11 @@ int PMPI_File_get_info(MPI_File fh, MPI_Info *info_used)
     if (err != MPI_SUCCESS) {
         return err;
     }
+    weft_lock();
+    hints = file->hints;
+    weft_unlock();
     weft_object_lock();
-    rc = weft_file_hints_to_info(&file->hints, &made);
+    rc = weft_file_hints_to_info(&hints, &made);
     weft_object_unlock();
     if (rc == WEFT_OK) {
         *info_used = weft_info_handle(made);

@@ -140,9 +140,11 @@ int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
     fault = weft_file_set_view(file, &view, disp == MPI_DISPLACEMENT_CURRENT, fault,
                                function);
     weft_lock();
-    weft_object_lock();
-    weft_file_hints_update(&file->hints, hints);
-    weft_object_unlock();
+    if (fault == 0) {
+        weft_object_lock();
+        weft_file_hints_update(&file->hints, hints);
+        weft_object_unlock();
+    }
     if (view.in_file != NULL) {
         weft_datatype_release(view.in_file);
     }

@@ -18,9 +18,10 @@ enum stage { TABLE, PREPARE, HEADS, LISTS, MOVES, END };
 /* What every member learns of every other one. */
 struct entry {
     struct weft_io_extent extent;
-    uint64_t size; /* of the file, as a reader sees it */
-    int64_t fault; /* with which the member has come here */
-    uint64_t spare;
+    uint64_t size;     /* of the file, as a reader sees it */
+    int64_t fault;     /* with which the member has come here */
+    uint32_t window;   /* of the wish: its pages, */
+    uint32_t exchange; /* four times the number of its aggregators, plus its exchange */
 };
 _Static_assert(sizeof(struct entry) == 64, "travels");
 
@@ -93,10 +94,31 @@ static struct weft_io_extent extent_of(const struct weft_file_call *call)
     return extent;
 }
 
+static enum weft_io_exchange exchange_of(const struct weft_file_call *call)
+{
+    switch (call->is_write ? call->hints.cb_write : call->hints.cb_read) {
+    case WEFT_CHOICE_ENABLE:
+        return WEFT_IO_ENABLE;
+    case WEFT_CHOICE_DISABLE:
+        return WEFT_IO_DISABLE;
+    default:
+        return WEFT_IO_AUTOMATIC;
+    }
+}
+
+static uint32_t at_most(uint64_t value, uint32_t most)
+{
+    return value < most ? (uint32_t)value : most;
+}
+
 /* Without the lock. */
 static struct entry entry_of(const struct weft_file_call *call)
 {
-    struct entry entry = {.fault = call->fault};
+    struct entry entry = {
+        .fault = call->fault,
+        .window = at_most(call->hints.cb_buffer_size / WEFT_IO_PAGE, UINT32_MAX),
+        .exchange = at_most(call->hints.cb_nodes, INT32_MAX / 4) << 2 | exchange_of(call),
+    };
     struct stat facts;
 
     if (call->fault != 0) {
@@ -107,7 +129,7 @@ static struct entry entry_of(const struct weft_file_call *call)
         entry.size = (uint64_t)facts.st_size;
     }
     /* In atomic mode each access is one whole, under a lock. */
-    entry.extent.is_folded = entry.extent.is_folded || call->file->is_atomic;
+    entry.extent.is_folded = entry.extent.is_folded || call->is_atomic;
     return entry;
 }
 
@@ -131,20 +153,17 @@ static uint64_t bytes_before(const struct weft_file_call *call, uint64_t bytes,
 
 /* ---- prepare: without the lock ---- */
 
-static struct weft_io_wish wish_of(const struct weft_file_call *call)
+/* What the members wish: what the first one has told of its hints. */
+static struct weft_io_wish wish_of(const struct collective *c)
 {
-    const struct weft_file_hints *hints = &call->file->hints;
-    const enum weft_io_choice choice = call->is_write ? hints->cb_write : hints->cb_read;
-    struct weft_io_wish wish = {
-        .is_write = call->is_write,
-        .window = hints->cb_buffer_size,
-        .aggregators = hints->cb_nodes < INT32_MAX ? (int)hints->cb_nodes : INT32_MAX,
-    };
+    const struct entry *first = &c->table[0];
 
-    wish.exchange = choice == WEFT_CHOICE_ENABLE    ? WEFT_IO_ENABLE
-                    : choice == WEFT_CHOICE_DISABLE ? WEFT_IO_DISABLE
-                                                    : WEFT_IO_AUTOMATIC;
-    return wish;
+    return (struct weft_io_wish){
+        .is_write = c->call->is_write,
+        .exchange = (enum weft_io_exchange)(first->exchange & 3),
+        .window = (uint64_t)first->window * WEFT_IO_PAGE,
+        .aggregators = (int)(first->exchange >> 2),
+    };
 }
 
 /* Nobody reads behind the end of the file. */
@@ -170,7 +189,7 @@ static enum weft_rc make_plan(struct collective *c)
 {
     const struct weft_file_call *call = c->call;
     const struct weft_comm *comm = call->file->comm;
-    const struct weft_io_wish wish = wish_of(call);
+    const struct weft_io_wish wish = wish_of(c);
     enum weft_rc rc;
 
     clip_extents(c, comm->size);
@@ -190,7 +209,7 @@ static enum weft_rc make_exchange(struct collective *c)
         .extents = c->extents,
         .ranks = comm->size,
         .rank = comm->rank,
-        .access = weft_file_access(call->file, call->is_write),
+        .access = weft_call_access(call),
         .view = call->view,
         .position = call->position,
         .data = call->data,

@@ -72,16 +72,4 @@ static inline bool weft_file_is_written(const struct weft_file *file)
     return (file->amode & MPI_MODE_RDONLY) == 0;
 }
 
-/* What access.h needs of a file. */
-static inline struct weft_access weft_file_access(const struct weft_file *file,
-                                                  bool is_write)
-{
-    return (struct weft_access){
-        .ops = file->ops,
-        .fd = file->fd,
-        .is_write = is_write,
-        .may_sieve = !is_write && file->hints.ds_read != WEFT_CHOICE_DISABLE,
-    };
-}
-
 #endif

@@ -40,7 +40,7 @@ void weft_move_prepare(struct weft_file_call *call)
 
 static void run(const struct weft_file_call *call, struct weft_moved *moved)
 {
-    const struct weft_access access = weft_file_access(call->file, call->is_write);
+    const struct weft_access access = weft_call_access(call);
 
     weft_access_view(&access, call->view, call->position, &call->data, moved);
 }
@@ -61,7 +61,7 @@ static void run_locked(const struct weft_file_call *call, struct weft_moved *mov
 
 void weft_move_run(const struct weft_file_call *call, struct weft_moved *moved)
 {
-    if (call->data.bytes > 0 && call->file->is_atomic) {
+    if (call->data.bytes > 0 && call->is_atomic) {
         run_locked(call, moved);
     } else {
         run(call, moved);

@@ -53,6 +53,8 @@ static void keep(struct weft_file_call *call)
 {
     call->view = call->file->view;
     weft_view_keep(call->view);
+    call->hints = call->file->hints;
+    call->is_atomic = call->file->is_atomic;
     weft_datatype_show(call->type); /* conversion functions may see its handle */
 }
 

@@ -3,10 +3,10 @@
  * without state, files or messages.
  *
  * Each rank describes what it accesses by an extent. From all extents, the nodes of the
- * ranks and the hints every rank makes the same plan. Either nothing is exchanged, and
- * each rank accesses its own bytes; or the file is cut into windows, and each window
- * belongs to one rank, its aggregator, which alone reads or writes there. Data of a
- * window go from the ranks that have them to the aggregator, or back.
+ * ranks and the first rank's hints every rank makes the same plan. Either nothing is
+ * exchanged, and each rank accesses its own bytes; or the file is cut into windows, and
+ * each window belongs to one rank, its aggregator, which alone reads or writes there.
+ * Data of a window go from the ranks that have them to the aggregator, or back.
  *
  * Windows cover the union of the extents and nothing else. They are numbered in the order
  * of the file, and dealt out to the aggregators in turn. Their boundaries are multiples

@@ -96,6 +96,20 @@ int weft_file_run(const struct weft_file_args *args, MPI_Status *status)
 
 /* ---- nonblocking ---- */
 
+/* Ends a call for which there is no request. The others must not wait for this
+ * member: it takes part with nothing, here and now. */
+static void fail(const struct weft_file_args *args, struct weft_file_call *call,
+                 enum weft_rc rc)
+{
+    struct weft_moved moved;
+
+    if (args->is_collective) {
+        call->fault = call->fault != 0 ? call->fault : weft_io_fault_of(rc);
+        weft_collective_run(call, &moved);
+    }
+    release(call);
+}
+
 /* Starts a call; *out stays as it was if the call has failed, or if nobody is to wait for
  * it. */
 static int start(const struct weft_file_args *args, struct weft_file *file,
@@ -119,8 +133,11 @@ static int start(const struct weft_file_args *args, struct weft_file *file,
     rc = weft_file_op_start(
         &call, args->is_collective ? weft_collective_start : weft_file_op_move, &made);
     if (rc != WEFT_OK) {
-        release(&call);
-        return weft_raise_fault(file, file->name, weft_io_fault_of(rc), args->function);
+        fail(args, &call, rc);
+        return err != MPI_SUCCESS
+                   ? err
+                   : weft_raise_fault(file, file->name, weft_io_fault_of(rc),
+                                      args->function);
     }
     if (err != MPI_SUCCESS) {
         weft_lock();

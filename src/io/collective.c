@@ -3,6 +3,7 @@
 #include "coll/coll.h"
 #include "coll/nodes.h"
 #include "engine/engine.h"
+#include "engine/wait.h"
 #include "io/exchange.h"
 #include "io/move.h"
 #include "p2p/p2p.h"
@@ -10,12 +11,14 @@
 #include "sched/tree.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum stage { TABLE, PREPARE, HEADS, LISTS, MOVES, END };
+enum stage { TABLE, PREPARE, READY, HEADS, LISTS, MOVES, END };
 
-/* What every member learns of every other one. */
+/* What every member learns of every other one. Hints should be the same on all of them.
+ * The first member's hints count, so that all members make one plan. */
 struct entry {
     struct weft_io_extent extent;
     uint64_t size;     /* of the file, as a reader sees it */
@@ -31,20 +34,38 @@ struct verdict {
     uint64_t at; /* the lowest byte of the file that was not moved; UINT64_MAX: none */
 };
 
-struct collective {
-    struct weft_sched sched; /* first */
+/* Steps of a graph of tree.h, and edges: for each child and for the parent three, and one
+ * more. */
+enum { TREE_STEPS = 3 * WEFT_TREE_FAN + 3 };
+
+/* The memory that the stages of an exchange share; each stage may enlarge it. */
+struct exchange_memory {
     struct weft_graph graph;
+    struct weft_run *runs;
+    uint32_t room; /* for runs */
+};
+
+struct weft_collective {
+    struct weft_sched sched; /* first */
+
+    /* Memory for all stages but those of an exchange, taken at once. */
+    struct weft_graph graph;
+    struct weft_run runs[TREE_STEPS];
+    struct verdict folded[WEFT_TREE_FAN];
+    struct entry *table;
+    struct weft_io_extent *extents;
+    struct weft_io_plan plan;
+    bool is_spare; /* the file's */
+
     enum stage stage;
     const struct weft_file_call *call;
+    int own_fault;                /* of this member, outside of the exchange */
     struct weft_file_op *op;      /* of a nonblocking call, or NULL */
     struct weft_request *request; /* of a blocking one */
     struct weft_moved *moved;
     const struct weft_spread *spread;
-    struct entry *table;
-    struct weft_io_extent *extents;
-    struct weft_io_plan plan;
+    struct exchange_memory memory;
     struct weft_exchange exchange;
-    bool has_plan;
     bool has_exchange;
     uint64_t pass;
     struct verdict verdict;
@@ -112,16 +133,16 @@ static uint32_t at_most(uint64_t value, uint32_t most)
 }
 
 /* Without the lock. */
-static struct entry entry_of(const struct weft_file_call *call)
+static struct entry entry_of(const struct weft_file_call *call, int fault)
 {
     struct entry entry = {
-        .fault = call->fault,
+        .fault = fault,
         .window = at_most(call->hints.cb_buffer_size / WEFT_IO_PAGE, UINT32_MAX),
         .exchange = at_most(call->hints.cb_nodes, INT32_MAX / 4) << 2 | exchange_of(call),
     };
     struct stat facts;
 
-    if (call->fault != 0) {
+    if (fault != 0) {
         return entry;
     }
     entry.extent = extent_of(call);
@@ -154,7 +175,7 @@ static uint64_t bytes_before(const struct weft_file_call *call, uint64_t bytes,
 /* ---- prepare: without the lock ---- */
 
 /* What the members wish: what the first one has told of its hints. */
-static struct weft_io_wish wish_of(const struct collective *c)
+static struct weft_io_wish wish_of(const struct weft_collective *c)
 {
     const struct entry *first = &c->table[0];
 
@@ -167,7 +188,7 @@ static struct weft_io_wish wish_of(const struct collective *c)
 }
 
 /* Nobody reads behind the end of the file. */
-static void clip_extents(struct collective *c, int ranks)
+static void clip_extents(struct weft_collective *c, int ranks)
 {
     uint64_t size = 0;
 
@@ -185,20 +206,16 @@ static void clip_extents(struct collective *c, int ranks)
     }
 }
 
-static enum weft_rc make_plan(struct collective *c)
+static void make_plan(struct weft_collective *c)
 {
-    const struct weft_file_call *call = c->call;
-    const struct weft_comm *comm = call->file->comm;
+    const int ranks = c->call->file->comm->size;
     const struct weft_io_wish wish = wish_of(c);
-    enum weft_rc rc;
 
-    clip_extents(c, comm->size);
-    rc = weft_io_plan_make(&c->plan, c->extents, comm->size, c->spread, &wish);
-    c->has_plan = rc == WEFT_OK;
-    return rc;
+    clip_extents(c, ranks);
+    weft_io_plan_make(&c->plan, c->extents, ranks, c->spread, &wish);
 }
 
-static enum weft_rc make_exchange(struct collective *c)
+static void make_exchange(struct weft_collective *c)
 {
     const struct weft_file_call *call = c->call;
     const struct weft_comm *comm = call->file->comm;
@@ -217,11 +234,14 @@ static enum weft_rc make_exchange(struct collective *c)
     c->exchange.data.bytes =
         own->bytes > 0 ? (size_t)bytes_before(call, call->data.bytes, own->end) : 0;
     c->has_exchange = weft_exchange_make(&c->exchange) == WEFT_OK;
-    return c->has_exchange ? WEFT_OK : WEFT_ERR_NOMEM;
+    if (!c->has_exchange) {
+        c->own_fault = weft_io_fault_of(WEFT_ERR_NOMEM);
+        c->moved->fault = c->own_fault;
+    }
 }
 
 /* The fault that a member came with, the lowest rank's. */
-static int fault_of_members(const struct collective *c)
+static int fault_of_members(const struct weft_collective *c)
 {
     const int ranks = c->call->file->comm->size;
 
@@ -234,43 +254,79 @@ static int fault_of_members(const struct collective *c)
 }
 
 /* Makes the plan; does this member's part, if nothing is exchanged. */
-static enum weft_rc prepare_first(struct collective *c)
+static void prepare_first(struct weft_collective *c)
 {
-    const enum weft_rc rc = make_plan(c);
-
     c->moved->fault = fault_of_members(c);
     if (c->moved->fault != 0) {
-        return WEFT_OK;
+        return;
     }
-    if (rc == WEFT_OK && !c->plan.is_exchanged) {
+    make_plan(c);
+    if (c->plan.is_exchanged) {
+        make_exchange(c);
+    } else {
         weft_move_run(c->call, c->moved);
-        return WEFT_OK;
+        c->own_fault = c->moved->fault;
     }
-    return rc == WEFT_OK ? make_exchange(c) : rc;
+}
+
+/* Empties a graph and keeps its memory. */
+static void clear_graph(struct weft_graph *graph)
+{
+    const struct weft_graph old = *graph;
+
+    weft_graph_init(graph);
+    graph->steps = old.steps;
+    graph->edges = old.edges;
+    graph->step_room = old.step_room;
+    graph->edge_room = old.edge_room;
+}
+
+/* Takes what the graphs of the pass need. */
+static bool grow(struct exchange_memory *memory, struct weft_exchange_need need)
+{
+    clear_graph(&memory->graph);
+    weft_graph_reserve(&memory->graph, need.steps, need.edges);
+    if (memory->room < need.steps) {
+        struct weft_run *runs =
+            reallocarray(memory->runs, need.steps, sizeof(*memory->runs));
+
+        memory->runs = runs != NULL ? runs : memory->runs;
+        memory->room = runs != NULL ? need.steps : memory->room;
+    }
+    return memory->graph.rc == WEFT_OK && memory->room >= need.steps;
+}
+
+static void prepare_pass(struct weft_collective *c)
+{
+    struct weft_exchange *x = &c->exchange;
+
+    weft_exchange_prepare(x, c->pass);
+    if (!grow(&c->memory, weft_exchange_need(x))) {
+        weft_exchange_give_up(x);
+    }
 }
 
 static enum weft_rc work(struct weft_sched *sched, const struct weft_step *step)
 {
-    struct collective *c = (struct collective *)sched;
-    enum weft_rc rc = WEFT_OK;
+    struct weft_collective *c = (struct weft_collective *)sched;
 
     if (c->stage == MOVES) {
         weft_exchange_work(&c->exchange, step->peer);
         return WEFT_OK;
     }
     if (c->pass == 0) {
-        rc = prepare_first(c);
+        prepare_first(c);
     }
     if (c->has_exchange) {
-        weft_exchange_prepare(&c->exchange, c->pass);
+        prepare_pass(c);
     }
-    return rc;
+    return WEFT_OK;
 }
 
 /* ---- the end ---- */
 
 /* Fills in this member's verdict. */
-static void judge(struct collective *c)
+static void judge(struct weft_collective *c)
 {
     const struct weft_moved *moved = c->has_exchange ? &c->exchange.moved : c->moved;
 
@@ -292,11 +348,27 @@ static void fold(const struct weft_sched *sched, const struct weft_data *from,
     ours->at = theirs->at < ours->at ? theirs->at : ours->at;
 }
 
+/* Is the fault another member's, and nothing of this one's concerned? */
+static bool is_elsewhere(const struct weft_collective *c)
+{
+    const bool is_whole = c->moved->bytes == c->call->data.bytes;
+
+    return c->verdict.fault != 0 && c->own_fault == 0 &&
+           (!c->has_exchange || (c->exchange.moved.fault == 0 && is_whole));
+}
+
 /* Fills in what the call tells, from what all have agreed on. */
-static void conclude(struct collective *c)
+static void conclude(struct weft_collective *c)
 {
     struct weft_moved *moved = c->moved;
 
+    if (c->stage == READY) { /* nobody has begun the pass */
+        const uint64_t window = c->pass * weft_io_pass_windows(&c->plan);
+        const uint64_t start = weft_io_window(&c->plan, window).start;
+
+        c->verdict.at = start < c->verdict.at ? start : c->verdict.at;
+        moved->at = c->verdict.at;
+    }
     if (c->has_exchange) {
         moved->bytes = c->exchange.data.bytes;
         moved->at = c->verdict.at;
@@ -306,28 +378,40 @@ static void conclude(struct collective *c)
         moved->is_at_end = !c->call->is_write && moved->bytes < c->call->data.bytes;
     }
     moved->fault = (int)c->verdict.fault;
+    moved->is_elsewhere = is_elsewhere(c);
 }
 
-static void free_collective(struct collective *c)
+static void free_collective(struct weft_collective *c)
 {
-    if (c->has_exchange) {
-        weft_exchange_free(&c->exchange);
-    }
-    if (c->has_plan) {
-        weft_io_plan_free(&c->plan);
-    }
+    weft_graph_free(&c->graph);
+    weft_io_plan_free(&c->plan);
     free(c->table);
     free(c->extents);
     free(c);
 }
 
 /* With the lock. */
-static void finish(struct collective *c)
+static void give(struct weft_collective *c)
+{
+    if (c->has_exchange) {
+        weft_exchange_free(&c->exchange);
+    }
+    weft_graph_free(&c->memory.graph);
+    free(c->memory.runs);
+    if (c->is_spare) {
+        c->call->file->is_spare_taken = false;
+    } else {
+        free_collective(c);
+    }
+}
+
+/* With the lock. */
+static void finish(struct weft_collective *c)
 {
     struct weft_file_op *op = c->op;
     struct weft_request *request = c->request;
 
-    free_collective(c);
+    give(c);
     if (op != NULL) {
         weft_file_op_end(op);
     } else {
@@ -337,31 +421,31 @@ static void finish(struct collective *c)
 
 /* ---- stages: with the lock ---- */
 
-static void set_space(struct collective *c, enum weft_space space, const void *buffer,
-                      uint64_t bytes)
+static void set_space(struct weft_collective *c, enum weft_space space,
+                      const void *buffer, uint64_t bytes)
 {
     c->spaces[space] = (struct weft_data){.buffer = buffer, .bytes = (size_t)bytes};
     c->sched.spaces[space] = &c->spaces[space];
 }
 
 /* The thread of a blocking call does the work itself: nobody has to be woken for it. */
-static uint8_t work_kind(const struct collective *c)
+static uint8_t work_kind(const struct weft_collective *c)
 {
     return c->op == NULL ? WEFT_STEP_CALL : WEFT_STEP_WORK;
 }
 
-static enum weft_rc build_moves(struct collective *c)
+static enum weft_rc build_moves(struct weft_collective *c)
 {
     struct weft_exchange *x = &c->exchange;
     const enum weft_space side = c->call->is_write ? WEFT_SPACE_SEND : WEFT_SPACE_RECV;
-    const enum weft_rc rc = weft_exchange_moves(x, &c->graph, work_kind(c));
+    const enum weft_rc rc = weft_exchange_moves(x, &c->memory.graph, work_kind(c));
 
     c->sched.spaces[side] = &c->call->data;
     set_space(c, WEFT_SPACE_SCRATCH, x->scratch, 2 * x->half);
     return rc;
 }
 
-static enum weft_rc build(struct collective *c)
+static enum weft_rc build(struct weft_collective *c)
 {
     const struct weft_comm *comm = c->call->file->comm;
     struct weft_exchange *x = &c->exchange;
@@ -375,35 +459,39 @@ static enum weft_rc build(struct collective *c)
     case PREPARE:
         weft_graph_add(&c->graph, &(struct weft_step){.kind = work_kind(c)});
         return c->graph.rc;
+    case READY:
+    case END:
+        judge(c);
+        shape.bytes = sizeof(c->verdict);
+        set_space(c, WEFT_SPACE_RECV, &c->verdict, shape.bytes);
+        set_space(c, WEFT_SPACE_SCRATCH, c->folded, sizeof(c->folded));
+        return weft_tree_fold(&shape, &c->graph);
     case HEADS:
         set_space(c, WEFT_SPACE_SEND, x->out,
                   sizeof(*x->out) * (uint64_t)x->plan->aggregators);
         set_space(c, WEFT_SPACE_RECV, x->in, sizeof(*x->in) * (uint64_t)x->sources);
-        return weft_exchange_heads(x, &c->graph);
+        return weft_exchange_heads(x, &c->memory.graph);
     case LISTS: {
-        const enum weft_rc rc = weft_exchange_lists(x, &c->graph);
+        const enum weft_rc rc = weft_exchange_lists(x, &c->memory.graph);
 
         set_space(c, WEFT_SPACE_RECV, x->lists, x->list_runs * sizeof(*x->lists));
         return rc;
     }
-    case MOVES:
-        return build_moves(c);
     default:
-        judge(c);
-        shape.bytes = sizeof(c->verdict);
-        set_space(c, WEFT_SPACE_RECV, &c->verdict, shape.bytes);
-        return weft_tree_fold(&shape, &c->graph);
+        return build_moves(c);
     }
 }
 
 /* Which stage follows, when one is over without an error of messages. */
-static enum stage next_stage(struct collective *c)
+static enum stage next_stage(struct weft_collective *c)
 {
     switch (c->stage) {
     case TABLE:
         return PREPARE;
     case PREPARE:
-        return c->has_exchange ? HEADS : END;
+        return c->plan.is_exchanged ? READY : END;
+    case READY:
+        return HEADS;
     case HEADS:
         return LISTS;
     case LISTS:
@@ -413,22 +501,39 @@ static enum stage next_stage(struct collective *c)
     }
 }
 
-static void begin_stage(struct collective *c, enum stage stage);
+static void begin_stage(struct weft_collective *c, enum stage stage);
 
-/* The schedule of a stage is over. It fails with a member that has failed, and without
- * memory; then the call is over here, and for the others, too. */
+/* Other members wait for messages that this one cannot send. */
+static _Noreturn void end_job(const struct weft_collective *c)
+{
+    char cause[WEFT_CAUSE_BYTES];
+
+    snprintf(cause, sizeof(cause), "%s on \"%s\" cannot complete: no memory for messages",
+             c->call->name, c->call->file->name);
+    weft_wireup_abort(weft_engine.job, MPI_ERR_NO_MEM, cause);
+}
+
+/* Is the call over, with a stage that has not failed? */
+static bool is_over(const struct weft_collective *c)
+{
+    return c->stage == END || (c->stage == READY && c->verdict.fault != 0);
+}
+
+/* The schedule of a stage is over. It fails if a member has; then the call is over here,
+ * and for the others, too. */
 static void done(struct weft_sched *sched, enum weft_rc rc)
 {
-    struct collective *c = (struct collective *)sched;
+    struct weft_collective *c = (struct weft_collective *)sched;
 
     weft_assert_locked();
-    weft_sched_free(sched);
-    weft_graph_free(&c->graph);
+    if (rc == WEFT_ERR_NOMEM) {
+        end_job(c);
+    }
     if (rc != WEFT_OK && rc != WEFT_ERR_TRUNCATE) {
         weft_p2p_revoke(sched->comm);
         c->moved->fault = weft_io_fault_of(rc);
         finish(c);
-    } else if (c->stage == END) {
+    } else if (is_over(c)) {
         conclude(c);
         finish(c);
     } else {
@@ -439,7 +544,7 @@ static void done(struct weft_sched *sched, enum weft_rc rc)
 static struct weft_data block(const struct weft_sched *sched,
                               const struct weft_span *span)
 {
-    return weft_exchange_list(&((const struct collective *)sched)->exchange, span);
+    return weft_exchange_list(&((const struct weft_collective *)sched)->exchange, span);
 }
 
 static const struct weft_sched_ops ops = {
@@ -450,21 +555,29 @@ static const struct weft_sched_ops ops = {
     .done = done,
 };
 
-static void begin_stage(struct collective *c, enum stage stage)
+static bool is_of_exchange(enum stage stage)
 {
+    return stage == HEADS || stage == LISTS || stage == MOVES;
+}
+
+/* All memory was taken before. */
+static void begin_stage(struct weft_collective *c, enum stage stage)
+{
+    struct weft_graph *graph = is_of_exchange(stage) ? &c->memory.graph : &c->graph;
     const int tag = c->sched.tag;
     enum weft_rc rc;
 
     c->stage = stage;
     c->sched = (struct weft_sched){
-        .graph = &c->graph,
+        .graph = graph,
         .ops = &ops,
         .comm = c->call->file->comm,
         .plane = WEFT_PLANE_COLL,
         .tag = tag,
+        .runs = is_of_exchange(stage) ? c->memory.runs : c->runs,
         .goes_on_truncated = true,
     };
-    weft_graph_init(&c->graph);
+    clear_graph(graph);
     rc = build(c);
     if (rc == WEFT_OK) {
         rc = weft_sched_make(&c->sched);
@@ -478,32 +591,90 @@ static void begin_stage(struct collective *c, enum stage stage)
 
 /* ---- the start ---- */
 
-/* Without the lock. */
-static struct collective *make(const struct weft_file_call *call,
-                               struct weft_moved *moved)
+/* Memory for a call of `ranks` members, or NULL. */
+static struct weft_collective *take(int ranks)
 {
-    const struct weft_comm *comm = call->file->comm;
-    struct collective *c = calloc(1, sizeof(*c));
+    struct weft_collective *c = calloc(1, sizeof(*c));
+    enum weft_rc rc;
 
     if (c == NULL) {
         return NULL;
     }
-    c->call = call;
-    c->moved = moved;
-    c->table = calloc((size_t)comm->size, sizeof(*c->table));
-    c->extents = calloc((size_t)comm->size, sizeof(*c->extents));
-    if (c->table == NULL || c->extents == NULL ||
-        weft_coll_spread(comm->group, &c->spread) != WEFT_OK) {
+    c->table = calloc((size_t)ranks, sizeof(*c->table));
+    c->extents = calloc((size_t)ranks, sizeof(*c->extents));
+    weft_graph_init(&c->graph);
+    weft_graph_reserve(&c->graph, TREE_STEPS, TREE_STEPS);
+    rc = weft_io_plan_take(&c->plan, ranks);
+    if (c->table == NULL || c->extents == NULL || c->graph.rc != WEFT_OK ||
+        rc != WEFT_OK) {
         free_collective(c);
         return NULL;
     }
-    c->table[comm->rank] = entry_of(call);
+    return c;
+}
+
+enum weft_rc weft_collective_open(struct weft_file *file)
+{
+    file->spare = take(file->comm->size);
+    if (file->spare == NULL) {
+        return WEFT_ERR_NOMEM;
+    }
+    file->spare->is_spare = true;
+    return WEFT_OK;
+}
+
+void weft_collective_close(struct weft_file *file)
+{
+    if (file->spare != NULL) {
+        free_collective(file->spare);
+        file->spare = NULL;
+    }
+}
+
+/* With the lock: the file's, once no other call has it. */
+static struct weft_collective *take_spare(struct weft_file *file)
+{
+    while (file->is_spare_taken) {
+        weft_unlock();
+        weft_progress();
+        weft_lock();
+    }
+    file->is_spare_taken = true;
+    return file->spare;
+}
+
+/* Without the lock. A member without memory takes part, and all get its fault. */
+static struct weft_collective *make(const struct weft_file_call *call,
+                                    struct weft_moved *moved)
+{
+    struct weft_comm *comm = call->file->comm;
+    struct weft_collective *c = take(comm->size);
+    const struct weft_spread *spread = NULL;
+    int fault = call->fault;
+
+    if (c == NULL || weft_coll_spread(comm->group, &spread) != WEFT_OK) {
+        fault = fault != 0 ? fault : weft_io_fault_of(WEFT_ERR_NOMEM);
+    }
+    if (c == NULL) {
+        weft_lock();
+        c = take_spare(call->file);
+        weft_unlock();
+    }
+    c->call = call;
+    c->moved = moved;
+    c->spread = spread;
+    c->own_fault = fault;
+    c->table[comm->rank] = entry_of(call, fault);
     return c;
 }
 
 /* With the lock. */
-static void start(struct collective *c, int number)
+static void start(struct weft_collective *c, int number)
 {
+    c->pass = 0;
+    c->has_exchange = false;
+    c->memory = (struct exchange_memory){.room = 0};
+    weft_graph_init(&c->memory.graph);
     c->sched.tag = number;
     begin_stage(c, TABLE);
 }
@@ -512,53 +683,43 @@ void weft_collective_start(struct weft_file_op *op)
 {
     const int number = weft_coll_number(op->call.file->comm);
     const bool is_progress_thread = weft_engine_drop_lock();
-    struct collective *c = make(&op->call, &op->moved);
+    struct weft_collective *c = make(&op->call, &op->moved);
 
     weft_engine_retake_lock(is_progress_thread);
-    if (c == NULL) {
-        op->moved.fault = weft_io_fault_of(WEFT_ERR_NOMEM);
-        weft_file_op_end(op);
-        return;
-    }
     c->op = op;
     start(c, number);
 }
 
 /* With the lock: waits until a call is over. */
-static void wait(struct collective *c, struct weft_request *request)
+static void wait(struct weft_collective *c)
 {
     const struct weft_file_call *call = c->call;
     const struct weft_wait_reason why = {call->name, call->file->comm->name,
                                          MPI_ANY_SOURCE, MPI_ANY_TAG, call->data.bytes};
+    struct weft_request request = {
+        .kind = WEFT_REQUEST_SCHEDULE,
+        .function = call->name,
+        .source = MPI_ANY_SOURCE,
+        .tag = MPI_ANY_TAG,
+        .comm = call->file->comm,
+    };
 
-    c->request = request;
-    request->kind = WEFT_REQUEST_SCHEDULE;
-    request->function = call->name;
-    request->source = MPI_ANY_SOURCE;
-    request->tag = MPI_ANY_TAG;
-    weft_request_set_comm(request, call->file->comm);
+    c->op = NULL;
+    c->request = &request;
     start(c, weft_coll_number(call->file->comm));
-    if (!weft_request_is_complete(request)) {
-        weft_wait_locked(request, &why);
+    if (!weft_request_is_complete(&request)) {
+        weft_wait_locked(&request, &why);
     }
-    weft_request_give(request);
 }
 
 void weft_collective_run(const struct weft_file_call *call, struct weft_moved *moved)
 {
-    struct collective *c = make(call, moved);
-    struct weft_request *request;
+    struct weft_collective *c;
 
     *moved = (struct weft_moved){0};
+    c = make(call, moved);
     weft_lock();
-    if (c != NULL && weft_request_take(&request) == WEFT_OK) {
-        wait(c, request);
-    } else {
-        moved->fault = weft_io_fault_of(WEFT_ERR_NOMEM);
-        if (c != NULL) {
-            free_collective(c);
-        }
-    }
+    wait(c);
     weft_engine_leave();
     weft_unlock();
 }

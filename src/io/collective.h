@@ -8,6 +8,8 @@
  *   table     Every member learns what all of them access.
  *   prepare   Work that may block: all make the same plan (plan.h). If nothing is
  *             exchanged, each member accesses its own bytes here; the end follows.
+ *   ready     Before each pass of the exchange all agree that no member has a fault, as
+ *             that it lacks memory for the pass. If one has, this is the end.
  *   heads     One pass of the exchange (exchange.h): heads,
  *   lists     lists,
  *   moves     data and work on windows. Then prepare for the next pass.
@@ -20,6 +22,14 @@
 #define WEFT_IO_COLLECTIVE_H
 
 #include "io/op.h"
+
+/*
+ * Take and give back the file's spare memory. A member that has no other one takes part
+ * in a call with it, and no data: all members get its fault. If an earlier call that is
+ * under way has it, the member waits for that call. WEFT_ERR_NOMEM.
+ */
+WEFT_MUST_CHECK enum weft_rc weft_collective_open(struct weft_file *file);
+void weft_collective_close(struct weft_file *file);
 
 /* Without the lock: performs a prepared call of all members, and returns when this
  * member's part is done. `moved->fault` is the same for all of them. */

@@ -62,11 +62,17 @@ static void note(struct weft_exchange *x, int fault, uint64_t at)
     }
 }
 
+/* Perhaps nothing of the pass is moved. */
 static void note_rc(struct weft_exchange *x, enum weft_rc rc)
 {
     if (rc != WEFT_OK) {
-        note(x, weft_io_fault_of(rc), x->extents[x->rank].start);
+        note(x, weft_io_fault_of(rc), weft_io_window(x->plan, x->cut.first).start);
     }
+}
+
+void weft_exchange_give_up(struct weft_exchange *x)
+{
+    note_rc(x, WEFT_ERR_NOMEM);
 }
 
 /* ---- memory ---- */
@@ -177,6 +183,39 @@ void weft_exchange_prepare(struct weft_exchange *x, uint64_t pass)
             x->source[x->sources++] = r;
         }
     }
+}
+
+/* Messages that this rank may have as the aggregator of a window. */
+static uint32_t sources_of(const struct weft_exchange *x, uint64_t window)
+{
+    const struct weft_io_range range = weft_io_window(x->plan, window);
+    uint32_t count = 0;
+
+    for (int s = 0; s < x->sources; s++) {
+        count += weft_io_meets(&x->extents[x->source[s]], range) ? 1 : 0;
+    }
+    return count;
+}
+
+struct weft_exchange_need weft_exchange_need(const struct weft_exchange *x)
+{
+    const uint32_t heads = (uint32_t)(x->sources + x->plan->aggregators);
+    struct weft_exchange_need need = {0, 0};
+    uint64_t window;
+
+    for (uint64_t w = 0; w < x->cut.windows; w++) {
+        need.steps += x->cut.share[w].bytes > 0 ? 1 : 0; /* a message to its owner */
+    }
+    for (int k = 0;
+         x->mine >= 0 && k < WEFT_IO_PASS_WINDOWS && find_window(x, x->mine, k, &window);
+         k++) {
+        const uint32_t messages = sources_of(x, window);
+
+        need.steps += messages + 2; /* the work, and the end of a read */
+        need.edges += 2 * messages + 2;
+    }
+    need.steps = need.steps > heads ? need.steps : heads;
+    return need;
 }
 
 /* ---- heads and lists ---- */

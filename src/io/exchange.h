@@ -18,8 +18,10 @@
  * An aggregator has two buffers: messages of one window go on while another one is
  * written or read. Its own data need none, they go straight between memory and file.
  *
- * A rank that lacks memory takes part with nothing, so that nobody waits for it. Faults
- * are collected in `moved`.
+ * Faults are collected in `moved`. A rank without memory for the graphs of a pass has a
+ * fault when the pass is prepared, and no rank may begin it: the caller has them agree.
+ * For what a rank finds out later it needs no memory: messages for which there is none
+ * are received and lost, or sent empty, so that no rank waits for ever.
  */
 #ifndef WEFT_IO_EXCHANGE_H
 #define WEFT_IO_EXCHANGE_H
@@ -70,7 +72,18 @@ struct weft_exchange {
 WEFT_MUST_CHECK enum weft_rc weft_exchange_make(struct weft_exchange *x);
 void weft_exchange_free(struct weft_exchange *x);
 
+/* The largest graph of a pass that is prepared has no more steps and edges. */
+struct weft_exchange_need {
+    uint32_t steps;
+    uint32_t edges;
+};
+
 void weft_exchange_prepare(struct weft_exchange *x, uint64_t pass);
+struct weft_exchange_need weft_exchange_need(const struct weft_exchange *x);
+
+/* Notes that this rank has no memory for the pass. */
+void weft_exchange_give_up(struct weft_exchange *x);
+
 enum weft_rc weft_exchange_heads(struct weft_exchange *x, struct weft_graph *graph);
 enum weft_rc weft_exchange_lists(struct weft_exchange *x, struct weft_graph *graph);
 enum weft_rc weft_exchange_moves(struct weft_exchange *x, struct weft_graph *graph,

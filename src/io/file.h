@@ -33,7 +33,8 @@
 
 #include <pthread.h>
 
-struct weft_win; /* rma/win.h */
+struct weft_collective; /* collective.c */
+struct weft_win;        /* rma/win.h */
 
 struct weft_file {
     MPI_File handle;
@@ -46,11 +47,13 @@ struct weft_file {
     struct weft_errhandler *errhandler;
     struct weft_file_hints hints;
     struct weft_view *view;
-    uint64_t position;          /* of the process's own file pointer, in etypes */
-    struct weft_win *shared;    /* the pointer that members share (pointer.h) */
-    struct weft_request *split; /* of a split collective under way, or NULL */
-    const char *split_kind;     /* what its end call is named after, as "read_all" */
-    pthread_mutex_t mutex;      /* of threads that lock a part (lock.h) */
+    uint64_t position;             /* of the process's own file pointer, in etypes */
+    struct weft_win *shared;       /* the pointer that members share (pointer.h) */
+    struct weft_request *split;    /* of a split collective under way, or NULL */
+    const char *split_kind;        /* what its end call is named after, as "read_all" */
+    pthread_mutex_t mutex;         /* of threads that lock a part (lock.h) */
+    struct weft_collective *spare; /* for a call of all members without memory */
+    bool is_spare_taken;
     bool is_atomic;
     bool is_dirty; /* written here since the last sync */
 };

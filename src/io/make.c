@@ -5,6 +5,7 @@
 #include "comm/make.h"
 #include "engine/engine.h"
 #include "io/agree.h"
+#include "io/collective.h"
 #include "io/manage.h"
 #include "io/representation.h"
 #include "io/pointer.h"
@@ -137,6 +138,9 @@ static enum weft_rc take(const struct weft_file_ask *ask, struct weft_comm *own,
     weft_object_unlock();
     rc = file->name != NULL && file->path != NULL ? weft_view_make(&view, &file->view)
                                                   : WEFT_ERR_NOMEM;
+    if (rc == WEFT_OK) {
+        rc = weft_collective_open(file);
+    }
     if (rc != WEFT_OK) {
         weft_file_give(file);
         return rc;
@@ -150,6 +154,7 @@ static void give(struct weft_file *file)
     struct weft_comm *own = file->comm;
 
     weft_lock();
+    weft_collective_close(file);
     weft_file_give(file);
     weft_engine_leave();
     weft_unlock();

@@ -33,7 +33,7 @@ struct weft_file_request {
 /*
  * Without the lock: begins a call that is prepared (move.h), and takes it over. `begin`,
  * which has the lock, is weft_file_op_move(), or weft_collective_start() of
- * collective.h. On failure the call is still the caller's.
+ * collective.h. On failure, which is without memory, the call is still the caller's.
  */
 WEFT_MUST_CHECK enum weft_rc weft_file_op_start(const struct weft_file_call *call,
                                                 void (*begin)(struct weft_file_op *op),

@@ -174,35 +174,40 @@ static void number_windows(struct weft_io_plan *plan)
     }
 }
 
-enum weft_rc weft_io_plan_make(struct weft_io_plan *plan,
-                               const struct weft_io_extent *extents, int ranks,
-                               const struct weft_spread *spread,
-                               const struct weft_io_wish *wish)
+enum weft_rc weft_io_plan_take(struct weft_io_plan *plan, int ranks)
+{
+    *plan = (struct weft_io_plan){
+        .cover = reallocarray(NULL, (size_t)ranks, sizeof(*plan->cover)),
+        .aggregator = reallocarray(NULL, (size_t)ranks, sizeof(*plan->aggregator)),
+    };
+    if (plan->cover == NULL || plan->aggregator == NULL) {
+        weft_io_plan_free(plan);
+        return WEFT_ERR_NOMEM;
+    }
+    return WEFT_OK;
+}
+
+void weft_io_plan_make(struct weft_io_plan *plan, const struct weft_io_extent *extents,
+                       int ranks, const struct weft_spread *spread,
+                       const struct weft_io_wish *wish)
 {
     const int wanted = aggregators_wanted(spread, ranks, wish);
     struct sums sums;
     bool is_interleaved;
 
-    *plan = (struct weft_io_plan){0};
-    plan->cover = reallocarray(NULL, (size_t)ranks, sizeof(*plan->cover));
-    plan->aggregator = reallocarray(NULL, (size_t)wanted, sizeof(*plan->aggregator));
-    if (plan->cover == NULL || plan->aggregator == NULL) {
-        weft_io_plan_free(plan);
-        return WEFT_ERR_NOMEM;
-    }
+    *plan = (struct weft_io_plan){.cover = plan->cover, .aggregator = plan->aggregator};
     is_interleaved = cover(plan, extents, ranks);
     sums = sum(plan, extents, ranks);
     plan->is_exchanged = is_worth(&sums, is_interleaved, spread == NULL, wish);
     if (!plan->is_exchanged) {
         plan->covers = 0;
-        return WEFT_OK;
+        return;
     }
     plan->window = window_bytes(wish->window, sums.file, wanted);
     number_windows(plan);
     plan->aggregators = weft_io_aggregators(
         spread, ranks, plan->windows < (uint64_t)wanted ? (int)plan->windows : wanted,
         wanted, plan->aggregator);
-    return WEFT_OK;
 }
 
 void weft_io_plan_free(struct weft_io_plan *plan)

@@ -80,17 +80,18 @@ struct weft_io_range {
     uint64_t end;
 };
 
-/*
- * Makes the plan for `ranks` extents. `spread` says who shares a node; NULL: all ranks
- * do. Where nothing is exchanged, the plan has no windows. The caller frees it. Fails
- * only without memory, and leaves nothing to free then.
- */
-WEFT_MUST_CHECK enum weft_rc weft_io_plan_make(struct weft_io_plan *plan,
-                                               const struct weft_io_extent *extents,
-                                               int ranks,
-                                               const struct weft_spread *spread,
-                                               const struct weft_io_wish *wish);
+/* Takes memory for any plan of `ranks` ranks. On failure there is nothing to free. */
+WEFT_MUST_CHECK enum weft_rc weft_io_plan_take(struct weft_io_plan *plan, int ranks);
 void weft_io_plan_free(struct weft_io_plan *plan);
+
+/*
+ * Makes the plan for `ranks` extents, in memory that was taken for them. `spread` says
+ * who shares a node; NULL: all ranks do. Where nothing is exchanged, the plan has no
+ * windows.
+ */
+void weft_io_plan_make(struct weft_io_plan *plan, const struct weft_io_extent *extents,
+                       int ranks, const struct weft_spread *spread,
+                       const struct weft_io_wish *wish);
 
 /* Ranks that shall be aggregators, in the order in which they get windows. `out` has room
  * for `most`; returns how many there are: `wanted`, or fewer if there are fewer ranks. */

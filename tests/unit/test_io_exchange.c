@@ -157,6 +157,7 @@ static bool is_all_over(void)
 
 static void begin_graph(struct rank *rank, enum stage stage)
 {
+    const struct weft_exchange_need need = weft_exchange_need(&rank->x);
     struct weft_graph *graph = &rank->graph;
     enum weft_rc rc;
 
@@ -166,6 +167,7 @@ static void begin_graph(struct rank *rank, enum stage stage)
                           : weft_exchange_moves(&rank->x, graph, WEFT_STEP_WORK);
     assert_int_equal(rc, WEFT_OK);
     assert_true(graph->step_count <= MOST_STEPS);
+    assert_true(graph->step_count <= need.steps && graph->edge_count <= need.edges);
     rank->started = 0;
     rank->over = 0;
     memset(rank->is_over, 0, sizeof(rank->is_over));
@@ -292,7 +294,8 @@ static void open_ranks(int count, int aggregators, bool is_write)
         };
         ranks[r].x.view = ranks[r].view;
     }
-    assert_int_equal(weft_io_plan_make(&plan, extents, n, NULL, &wish), WEFT_OK);
+    assert_int_equal(weft_io_plan_take(&plan, n), WEFT_OK);
+    weft_io_plan_make(&plan, extents, n, NULL, &wish);
     for (int r = 0; r < n; r++) {
         assert_int_equal(weft_exchange_make(&ranks[r].x), WEFT_OK);
     }

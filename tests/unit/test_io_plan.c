@@ -319,7 +319,8 @@ static void check(enum weft_io_exchange exchange, bool is_disjoint)
     struct weft_io_plan plan;
 
     extents_of_all(extents);
-    assert_int_equal(weft_io_plan_make(&plan, extents, n, spread, &wish), WEFT_OK);
+    assert_int_equal(weft_io_plan_take(&plan, n), WEFT_OK);
+    weft_io_plan_make(&plan, extents, n, spread, &wish);
     if (exchange == WEFT_IO_AUTOMATIC && !is_interleaved(extents)) {
         assert_false(plan.is_exchanged);
     }
@@ -392,7 +393,8 @@ static struct weft_io_plan plan_of_two(uint64_t bytes, uint64_t pieces, uint64_t
     const struct weft_io_wish wish = {.exchange = exchange, .window = 4 << 20};
     struct weft_io_plan plan;
 
-    assert_int_equal(weft_io_plan_make(&plan, extents, 2, NULL, &wish), WEFT_OK);
+    assert_int_equal(weft_io_plan_take(&plan, 2), WEFT_OK);
+    weft_io_plan_make(&plan, extents, 2, NULL, &wish);
     return plan;
 }
 
@@ -432,8 +434,8 @@ static void reads_of_a_node_exchange_smaller_pieces_only(void **unused)
         const struct weft_io_wish wish = {.is_write = is_write, .window = 1 << 20};
         struct weft_io_plan plan;
 
-        assert_int_equal(weft_io_plan_make(&plan, extents, 2, spreads[i / 2], &wish),
-                         WEFT_OK);
+        assert_int_equal(weft_io_plan_take(&plan, 2), WEFT_OK);
+        weft_io_plan_make(&plan, extents, 2, spreads[i / 2], &wish);
         assert_int_equal(plan.is_exchanged, is_write || spreads[i / 2] != NULL);
         weft_io_plan_free(&plan);
     }
@@ -472,7 +474,8 @@ static void a_view_that_folds_is_not_cut(void **unused)
     struct weft_io_plan plan;
 
     (void)unused;
-    assert_int_equal(weft_io_plan_make(&plan, extents, 2, NULL, &wish), WEFT_OK);
+    assert_int_equal(weft_io_plan_take(&plan, 2), WEFT_OK);
+    weft_io_plan_make(&plan, extents, 2, NULL, &wish);
     assert_false(plan.is_exchanged);
     weft_io_plan_free(&plan);
 }

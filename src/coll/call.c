@@ -32,7 +32,7 @@ struct call {
     struct weft_graph graph;
     struct weft_data send;
     struct weft_data recv;
-    struct weft_data scratch; /* of a reduction; no buffer: none */
+    struct weft_coll_scratch scratch; /* of a reduction; no buffer: none */
     int local_tag; /* of messages in our own group, of an operation between two */
     void *arrays;  /* counts and displacements of a persistent operation, else NULL */
     struct weft_datatype *types[]; /* of both sides, where blocks have their own */
@@ -59,10 +59,14 @@ static struct weft_data block(const struct weft_sched *sched,
                               const struct weft_span *span)
 {
     const struct call *call = (const struct call *)sched;
-    const struct weft_data whole = weft_coll_block(
-        span->space == WEFT_SPACE_SEND ? &call->coll.send : &call->coll.recv,
-        (int)span->block);
+    struct weft_data whole;
 
+    if (span->space == WEFT_SPACE_SCRATCH) {
+        return weft_coll_scratch_span(&call->scratch, span);
+    }
+    whole = weft_coll_block(span->space == WEFT_SPACE_SEND ? &call->coll.send
+                                                           : &call->coll.recv,
+                            (int)span->block);
     return weft_data_part(&whole, span->offset, span->bytes);
 }
 
@@ -200,18 +204,25 @@ static void set_spaces(struct call *call)
 
 static enum weft_rc set_scratch(struct call *call)
 {
-    if (call->graph.unit == 0 || call->graph.scratch == 0) {
+    const struct weft_graph *graph = &call->graph;
+    enum weft_rc rc;
+
+    if (graph->unit == 0 || graph->scratch == 0) {
         return WEFT_OK; /* sched/ makes plain memory */
     }
-    call->sched.spaces[WEFT_SPACE_SCRATCH] = &call->scratch;
-    return weft_coll_scratch(type_of(call), call->graph.scratch, &call->scratch);
+    rc = weft_coll_scratch_make(&call->scratch, type_of(call), graph->scratch,
+                                graph->scratch_blocks);
+    if (rc == WEFT_OK && call->scratch.gap == 0) {
+        call->sched.spaces[WEFT_SPACE_SCRATCH] = &call->scratch.data;
+    }
+    return rc;
 }
 
 static void free_call(struct call *call)
 {
     weft_sched_free(&call->sched);
     weft_graph_free(&call->graph);
-    free(call->scratch.memory);
+    free(call->scratch.data.memory);
     free(call->arrays);
     free(call);
 }

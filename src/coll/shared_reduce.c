@@ -37,10 +37,11 @@ struct fold {
     bool is_in_place; /* what this member gives is where it gets */
     struct weft_shared_side gives;
     struct weft_shared_side gets;
-    char *scratch;         /* kept between calls, or NULL */
-    char *packed;          /* room for a piece, where elements have gaps */
-    struct weft_data left; /* room for an operand, and for the result */
-    struct weft_data result;
+    char *scratch; /* kept between calls, or NULL */
+    char *packed;  /* room for a piece, where elements have gaps */
+    /* Room for an operand, and for the result. */
+    struct weft_coll_scratch left;
+    struct weft_coll_scratch result;
 };
 
 /* ---- who gets what ---- */
@@ -111,7 +112,7 @@ static bool combine(const struct fold *f, int rank, struct range piece,
 
         weft_coll_reduce(f->coll->op, f->type, &own, result);
     } else {
-        const struct weft_data left = weft_data_part(&f->left, 0, bytes);
+        const struct weft_data left = weft_data_part(&f->left.data, 0, bytes);
 
         if (!load(f, rank, piece, &left)) {
             return false;
@@ -159,7 +160,7 @@ static struct weft_data place(const struct fold *f, struct range piece)
         return (struct weft_data){.buffer = f->to + (piece.begin - mine.begin),
                                   .bytes = bytes};
     }
-    return weft_data_part(&f->result, 0, bytes);
+    return weft_data_part(&f->result.data, 0, bytes);
 }
 
 static bool fold_piece(const struct fold *f, struct range piece)
@@ -317,16 +318,16 @@ static enum weft_rc open_scratch(struct fold *f)
     if (bytes <= WEFT_PIECE_REDUCED &&
         weft_datatype_is_dense(f->type, (MPI_Count)(bytes / f->type->size))) {
         f->scratch = weft_shared_scratch_take();
-        f->left = (struct weft_data){.buffer = f->scratch, .bytes = bytes};
-        f->result =
+        f->left.data = (struct weft_data){.buffer = f->scratch, .bytes = bytes};
+        f->result.data =
             (struct weft_data){.buffer = f->scratch + WEFT_PIECE_REDUCED, .bytes = bytes};
         return f->scratch != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
     }
-    rc = weft_coll_scratch(f->type, bytes, &f->left);
+    rc = weft_coll_scratch_make(&f->left, f->type, bytes, 1);
     if (rc == WEFT_OK) {
-        rc = weft_coll_scratch(f->type, bytes, &f->result);
+        rc = weft_coll_scratch_make(&f->result, f->type, bytes, 1);
     }
-    if (rc == WEFT_OK && f->left.type != NULL) {
+    if (rc == WEFT_OK && f->left.data.type != NULL) {
         f->packed = malloc(bytes);
         rc = f->packed != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
     }
@@ -339,8 +340,8 @@ static void close_all(struct fold *f)
         weft_shared_scratch_give(f->scratch);
     }
     free(f->packed);
-    free(f->left.memory);
-    free(f->result.memory);
+    free(f->left.data.memory);
+    free(f->result.data.memory);
     weft_shared_side_close(&f->gives);
     weft_shared_side_close(&f->gets);
 }

@@ -61,10 +61,11 @@ void weft_graph_reserve(struct weft_graph *graph, uint32_t steps, uint32_t edges
 struct weft_span weft_graph_scratch(struct weft_graph *graph, uint64_t bytes)
 {
     const uint64_t unit = graph->unit != 0 ? graph->unit : ALIGNMENT;
-    const uint64_t offset = graph->scratch;
+    struct weft_span span = weft_span(WEFT_SPACE_SCRATCH, graph->scratch, bytes);
 
+    span.block = graph->scratch_blocks++;
     graph->scratch += (bytes + unit - 1) / unit * unit;
-    return weft_span(WEFT_SPACE_SCRATCH, offset, bytes);
+    return span;
 }
 
 uint32_t weft_graph_add(struct weft_graph *graph, const struct weft_step *step)

@@ -51,7 +51,9 @@ enum weft_space {
 /*
  * Bytes of one block of a space. In a buffer with a datatype, offsets count packed bytes.
  * A space is one block, number 0, unless the operation gives every peer a block of its
- * own size and place.
+ * own size and place. In scratch memory, the block is the number of the call of
+ * weft_graph_scratch() that the span comes from; offsets count from the start of the
+ * space.
  */
 struct weft_span {
     uint8_t space; /* enum weft_space */
@@ -88,7 +90,9 @@ struct weft_graph {
     uint32_t step_room;
     uint32_t edge_room;
     uint64_t scratch; /* bytes of scratch memory that it needs */
-    uint64_t unit;    /* scratch memory begins at a multiple of it; 0: of 16 */
+    uint64_t unit; /* packed bytes of an element of a reduction: spans of scratch memory
+                    * begin at a multiple of it; 0: of 16 */
+    uint32_t scratch_blocks; /* calls of weft_graph_scratch() */
     enum weft_rc rc;
     bool is_truncated; /* a copy has less room than data: the caller is to be told */
 };
@@ -172,7 +176,11 @@ static inline struct weft_span weft_span_part(struct weft_span span, uint64_t of
     return span;
 }
 
-/* Scratch memory that no other span has. */
+/*
+ * Scratch memory that no other span has: a block of its own. If the graph has a unit, the
+ * runner of the graph must provide the memory, because the distance between elements may
+ * be smaller than an element, and then two blocks cannot be one row of elements.
+ */
 struct weft_span weft_graph_scratch(struct weft_graph *graph, uint64_t bytes);
 
 /* Adds a step that waits for nothing. Returns its number, or WEFT_NO_STEP. */

@@ -39,7 +39,8 @@ static struct weft_run *take_first(struct weft_runs *runs)
 static enum weft_rc make_scratch(struct weft_sched *sched)
 {
     sched->scratch.buffer = NULL;
-    if (sched->spaces[WEFT_SPACE_SCRATCH] != NULL || sched->graph->scratch == 0) {
+    if (sched->spaces[WEFT_SPACE_SCRATCH] != NULL || sched->graph->scratch == 0 ||
+        sched->graph->unit != 0) {
         return WEFT_OK;
     }
     sched->scratch = (struct weft_data){.bytes = (size_t)sched->graph->scratch};

@@ -3,7 +3,7 @@
  *
  * Data are 32-bit numbers. A layout is a datatype of one to three of them, which says
  * where each lies; two layouts have the same signature when they hold as many numbers.
- * A function of the user finds the layout by size and extent, also when the program has
+ * A function of the user finds the layout by size and extents, also when the program has
  * freed the datatype already.
  */
 #ifndef WEFT_TEST_COLL_RANDOM_LAYOUT_H
@@ -24,21 +24,27 @@ struct layout {
     int at[PER_MOST]; /* where each lies; places are counted in numbers */
     int extent;
     MPI_Datatype type;
+    int most; /* elements that do not overlap; 0: any number */
 };
 
 /* The first is predefined. Some have a gap, or numbers before their start, or in another
- * order than in memory, or go backwards. */
+ * order than in memory, or go backwards. In the last ones an element is longer than the
+ * distance to the next: elements interleave, for ever or, as the columns of a matrix, up
+ * to a number of them. */
 static struct layout layouts[] = {
-    {1, {0}, 1, MPI_DATATYPE_NULL},        {1, {0}, 2, MPI_DATATYPE_NULL},
-    {1, {-2}, 3, MPI_DATATYPE_NULL},       {1, {0}, -1, MPI_DATATYPE_NULL},
-    {2, {0, 1}, 2, MPI_DATATYPE_NULL},     {2, {2, 0}, 3, MPI_DATATYPE_NULL},
-    {2, {0, 1}, -3, MPI_DATATYPE_NULL},    {3, {0, 1, 2}, 3, MPI_DATATYPE_NULL},
-    {3, {4, -1, 1}, 6, MPI_DATATYPE_NULL}, {3, {0, 1, 2}, 40, MPI_DATATYPE_NULL},
+    {1, {0}, 1, MPI_DATATYPE_NULL, 0},        {1, {0}, 2, MPI_DATATYPE_NULL, 0},
+    {1, {-2}, 3, MPI_DATATYPE_NULL, 0},       {1, {0}, -1, MPI_DATATYPE_NULL, 0},
+    {2, {0, 1}, 2, MPI_DATATYPE_NULL, 0},     {2, {2, 0}, 3, MPI_DATATYPE_NULL, 0},
+    {2, {0, 1}, -3, MPI_DATATYPE_NULL, 0},    {3, {0, 1, 2}, 3, MPI_DATATYPE_NULL, 0},
+    {3, {4, -1, 1}, 6, MPI_DATATYPE_NULL, 0}, {3, {0, 1, 2}, 40, MPI_DATATYPE_NULL, 0},
+    {2, {0, 3}, 2, MPI_DATATYPE_NULL, 0},     {2, {-9, 0}, 2, MPI_DATATYPE_NULL, 0},
+    {3, {0, 7, -4}, 3, MPI_DATATYPE_NULL, 0}, {2, {0, 64}, 1, MPI_DATATYPE_NULL, 64},
+    {2, {-64, 0}, 1, MPI_DATATYPE_NULL, 64},  {2, {0, 64}, -1, MPI_DATATYPE_NULL, 64},
 };
 
 /* Of predefined types, for predefined operations. */
-static const struct layout one = {1, {0}, 1, MPI_DATATYPE_NULL};
-static const struct layout two = {2, {0, 1}, 2, MPI_DATATYPE_NULL};
+static const struct layout one = {1, {0}, 1, MPI_DATATYPE_NULL, 0};
+static const struct layout two = {2, {0, 1}, 2, MPI_DATATYPE_NULL, 0};
 
 static pthread_t main_thread;
 
@@ -100,6 +106,7 @@ enum arithmetic {
     MINLOC,
     ADD,
     ADD_LARGE,
+    ADD_PAIRS,
     COMPOSE,
     COMPOSE_LARGE
 };
@@ -107,8 +114,8 @@ enum arithmetic {
 /* Numbers in an element. */
 static inline int width_of(enum arithmetic arithmetic)
 {
-    return arithmetic == SUM_WIDE || arithmetic == MINLOC || arithmetic >= COMPOSE ? 2
-                                                                                   : 1;
+    return arithmetic == SUM_WIDE || arithmetic == MINLOC || arithmetic >= ADD_PAIRS ? 2
+                                                                                     : 1;
 }
 
 static inline bool is_users(enum arithmetic arithmetic)
@@ -146,6 +153,10 @@ static inline void combine(enum arithmetic arithmetic, const uint32_t *left,
     case ADD_LARGE:
         right[0] += left[0];
         break;
+    case ADD_PAIRS:
+        right[0] += left[0];
+        right[1] ^= left[1];
+        break;
     case XOR:
         right[0] ^= left[0];
         break;
@@ -172,12 +183,17 @@ static inline const struct layout *find_layout(MPI_Datatype type)
 {
     MPI_Aint lb;
     MPI_Aint extent;
+    MPI_Aint true_lb;
+    MPI_Aint true_extent;
     int bytes;
 
     CHECK(MPI_Type_get_extent(type, &lb, &extent) == MPI_SUCCESS);
+    CHECK(MPI_Type_get_true_extent(type, &true_lb, &true_extent) == MPI_SUCCESS);
     CHECK(MPI_Type_size(type, &bytes) == MPI_SUCCESS);
     for (int i = 0; i < LENGTH(layouts); i++) {
-        if (layouts[i].per * NUMBER == bytes && layouts[i].extent * NUMBER == extent) {
+        if (layouts[i].per * NUMBER == bytes && layouts[i].extent * NUMBER == extent &&
+            lowest(&layouts[i]) * NUMBER == true_lb &&
+            (highest(&layouts[i]) + 1) * NUMBER == true_lb + true_extent) {
             return &layouts[i];
         }
     }
@@ -218,6 +234,11 @@ static inline void add_large(void *in, void *inout, MPI_Count *length, MPI_Datat
     apply(ADD_LARGE, in, inout, *length, *type);
 }
 
+static inline void add_pairs(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    apply(ADD_PAIRS, in, inout, *length, *type);
+}
+
 static inline void compose(void *in, void *inout, int *length, MPI_Datatype *type)
 {
     apply(COMPOSE, in, inout, *length, *type);
@@ -249,6 +270,9 @@ static inline MPI_Op make_op(enum arithmetic arithmetic)
         break;
     case ADD_LARGE:
         MPI_Op_create_c(add_large, 1, &op);
+        break;
+    case ADD_PAIRS:
+        MPI_Op_create(add_pairs, 1, &op);
         break;
     case COMPOSE:
         MPI_Op_create(compose, 0, &op);

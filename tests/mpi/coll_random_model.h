@@ -420,7 +420,20 @@ static inline int block_numbers(const struct operation *o, bool is_send, int k)
 
 /* ---- layouts ---- */
 
-/* One that divides the unit; of a reduction the same everywhere, and of its width. */
+/* A layout fits if its elements divide the unit or, in a reduction, have its width.
+ * Columns are for reductions alone, whose elements follow each other from the first on.
+ */
+static inline bool fits(const struct operation *o, const struct layout *layout)
+{
+    if (is_reduction(o)) {
+        return layout->per == width_of(o->arithmetic) &&
+               (layout->most == 0 ||
+                reduced_numbers(o, true) <= layout->most * layout->per);
+    }
+    return layout->most == 0 && o->unit % layout->per == 0;
+}
+
+/* The ranks of a reduction have the same layout. */
 static inline const struct layout *choose_layout(const struct operation *o, uint32_t salt)
 {
     const uint32_t drawn = is_reduction(o)
@@ -431,8 +444,7 @@ static inline const struct layout *choose_layout(const struct operation *o, uint
     if (is_reduction(o) && !is_users(o->arithmetic)) {
         return width_of(o->arithmetic) == 1 ? &one : &two;
     }
-    while (is_reduction(o) ? layouts[i].per != width_of(o->arithmetic)
-                           : o->unit % layouts[i].per != 0) {
+    while (!fits(o, &layouts[i])) {
         i = (i + 1) % LENGTH(layouts);
     }
     return &layouts[i];

@@ -2,8 +2,9 @@
  * datatype_random.c - chapters 3 and 5: messages between types that match but lie
  * differently. Every rank sends to the next one and receives from the one before, itself
  * if alone. Both draw the same random numbers, so that each knows both types: blocks of
- * short, long or mixed lengths, with gaps, in order or backwards, or one block; a receive
- * may be longer than its message.
+ * short, long or mixed lengths, with gaps, in order or backwards, or one block; or the
+ * columns of a matrix, which are elements that are longer than the distance from one to
+ * the next. A receive may be longer than its message.
  */
 #include "bytes.h"
 #include "check.h"
@@ -14,8 +15,11 @@
 enum { ROUNDS = 150, BLOCKS_MAX = 3000, BYTES_MAX = 3 * 1024 * 1024, AT_ONCE = 3 };
 
 struct shape {
-    int bytes;
-    int count; /* of blocks; 0: contiguous */
+    int bytes; /* of all elements */
+    int elements;
+    MPI_Aint extent;
+    MPI_Aint origin; /* where the first element is, from the start of the memory */
+    int count;       /* of blocks of an element; 0: contiguous */
     int lengths[BLOCKS_MAX];
     MPI_Aint places[BLOCKS_MAX];
     size_t span;
@@ -32,12 +36,41 @@ static int draw_length(uint32_t *state, int kind)
     return 1 + draw(state, most[kind < 3 ? kind : draw(state, 3)]);
 }
 
+/* At least `bytes` bytes; with the columns or the rows in order or backwards. */
+static void make_columns(struct shape *s, uint32_t *state, int bytes)
+{
+    const int length = 1 + draw(state, 40);
+    const int rows = 2 + draw(state, 60);
+    const int way = draw(state, 3);
+    MPI_Aint row;
+
+    s->elements = bytes / (length * rows) + 1;
+    s->bytes = s->elements * length * rows;
+    row = (MPI_Aint)length * (s->elements + draw(state, 2));
+    s->span = (size_t)(row * rows);
+    s->extent = way == 1 ? -length : length;
+    s->origin = way == 1   ? (MPI_Aint)length * (s->elements - 1)
+                : way == 2 ? row * (rows - 1)
+                           : 0;
+    s->count = rows;
+    for (int i = 0; i < rows; i++) {
+        s->lengths[i] = length;
+        s->places[i] = way == 2 ? -i * row : i * row;
+    }
+}
+
 static void make_shape(struct shape *s, uint32_t *state, int bytes)
 {
-    const int kind = draw(state, 5);
+    const int kind = draw(state, 6);
     const bool is_backwards = draw(state, 4) == 0;
 
+    if (kind == 5) {
+        make_columns(s, state, bytes);
+        return;
+    }
     s->bytes = bytes;
+    s->elements = 1;
+    s->origin = 0;
     s->count = 0;
     s->span = (size_t)bytes;
     if (kind == 4) {
@@ -61,12 +94,18 @@ static void make_shape(struct shape *s, uint32_t *state, int bytes)
 static MPI_Datatype make_type(const struct shape *s)
 {
     MPI_Datatype type;
+    MPI_Datatype plain;
 
     if (s->count == 0) {
         CHECK(MPI_Type_contiguous(s->bytes, MPI_BYTE, &type) == MPI_SUCCESS);
     } else {
         CHECK(MPI_Type_create_hindexed(s->count, s->lengths, s->places, MPI_BYTE,
                                        &type) == MPI_SUCCESS);
+    }
+    if (s->elements > 1) {
+        plain = type;
+        CHECK(MPI_Type_create_resized(plain, 0, s->extent, &type) == MPI_SUCCESS);
+        CHECK(MPI_Type_free(&plain) == MPI_SUCCESS);
     }
     CHECK(MPI_Type_commit(&type) == MPI_SUCCESS);
     return type;
@@ -78,11 +117,15 @@ static void move(const struct shape *s, char *memory, char *packed, bool is_out)
     if (s->count == 0) {
         memcpy(is_out ? packed : memory, is_out ? memory : packed, (size_t)s->bytes);
     }
-    for (int i = 0; i < s->count; i++) {
-        char *at = memory + s->places[i];
+    for (int e = 0; e < s->elements; e++) {
+        char *element = memory + s->origin + (e > 0 ? e * s->extent : 0);
 
-        memcpy(is_out ? packed : at, is_out ? at : packed, (size_t)s->lengths[i]);
-        packed += s->lengths[i];
+        for (int i = 0; i < s->count; i++) {
+            char *at = element + s->places[i];
+
+            memcpy(is_out ? packed : at, is_out ? at : packed, (size_t)s->lengths[i]);
+            packed += s->lengths[i];
+        }
     }
 }
 
@@ -101,7 +144,8 @@ static void make_message(struct message *m, uint32_t *state)
     const int bytes = 1 + draw(state, most[draw(state, 4)]);
 
     make_shape(&m->from, state, bytes);
-    make_shape(&m->to, state, bytes + (draw(state, 3) == 0 ? draw(state, bytes) : 0));
+    make_shape(&m->to, state,
+               m->from.bytes + (draw(state, 3) == 0 ? draw(state, bytes) : 0));
     m->way = draw(state, 3);
 }
 
@@ -114,8 +158,8 @@ static MPI_Request start_recv(struct message *m, int tag)
     m->expected = malloc(m->to.span);
     CHECK(m->in != NULL && m->expected != NULL);
     memset(m->in, 0x5a, m->to.span);
-    CHECK(MPI_Irecv(m->in, 1, type, (rank + size - 1) % size, tag, MPI_COMM_WORLD,
-                    &request) == MPI_SUCCESS);
+    CHECK(MPI_Irecv(m->in + m->to.origin, m->to.elements, type, (rank + size - 1) % size,
+                    tag, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
     CHECK(MPI_Type_free(&type) == MPI_SUCCESS); /* while it is in use */
     return request;
 }
@@ -133,14 +177,15 @@ static MPI_Request start_send(struct message *m, int tag, uint32_t seed)
     move(&m->from, m->out, packed, false);
     free(packed);
     if (m->way == 0) {
-        CHECK(MPI_Send(m->out, 1, type, (rank + 1) % size, tag, MPI_COMM_WORLD) ==
-              MPI_SUCCESS);
+        CHECK(MPI_Send(m->out + m->from.origin, m->from.elements, type, (rank + 1) % size,
+                       tag, MPI_COMM_WORLD) == MPI_SUCCESS);
     } else if (m->way == 1) {
-        CHECK(MPI_Issend(m->out, 1, type, (rank + 1) % size, tag, MPI_COMM_WORLD,
+        CHECK(MPI_Issend(m->out + m->from.origin, m->from.elements, type,
+                         (rank + 1) % size, tag, MPI_COMM_WORLD,
                          &request) == MPI_SUCCESS);
     } else {
-        CHECK(MPI_Isend(m->out, 1, type, (rank + 1) % size, tag, MPI_COMM_WORLD,
-                        &request) == MPI_SUCCESS);
+        CHECK(MPI_Isend(m->out + m->from.origin, m->from.elements, type,
+                        (rank + 1) % size, tag, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
     }
     CHECK(MPI_Type_free(&type) == MPI_SUCCESS);
     return request;

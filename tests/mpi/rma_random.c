@@ -5,8 +5,9 @@
  * every epoch, and does it to its own copy of everybody's memory, one operation after the
  * other. In one epoch a cell of 16 bytes is either left alone, or belongs to one origin
  * that puts, gets or accumulates it, or is accumulated by any number of origins, with one
- * operation that commutes. After each epoch every rank compares its memory, and what it
- * has fetched, with the model.
+ * operation that commutes. The cells of an operation are described as blocks of a vector
+ * or as the columns of a matrix whose rows they are. After each epoch every rank compares
+ * its memory, and what it has fetched, with the model.
  */
 #include "rma.h"
 #include "draw.h"
@@ -25,9 +26,11 @@ struct step {
     enum act act;
     int origin;
     int target;
-    int first;  /* cell */
-    int cells;  /* that are used */
-    int stride; /* 1: all of them; 2: every second one, by a derived type */
+    int first;       /* cell */
+    int cells;       /* that are used */
+    int stride;      /* 1: all of them; 2: every second one, by a derived type */
+    bool is_columns; /* elements are longer than the distance from one to the next */
+    bool is_upwards; /* their first row is the last cell */
     int type;
     int op;
     int seed; /* of the origin's data */
@@ -92,6 +95,8 @@ static bool draw_step(struct step *step, int *taken)
     step->op = draw(&state, (int)LENGTH(ops));
     step->type |= ops[step->op] == MPI_SUM ? 1 : 0;
     step->seed = draw(&state, 10000);
+    step->is_columns = draw(&state, 5) == 0;
+    step->is_upwards = draw(&state, 2) == 0;
     step->fetched = NULL;
     if (step->act == SWAP || step->act == ATOMIC) {
         step->cells = 1;
@@ -179,14 +184,54 @@ struct buffers {
     unsigned char back[CELL * CELLS];
 };
 
-static MPI_Datatype spread(const struct step *step)
+/* How the data of a step lie. */
+struct place {
+    MPI_Datatype type;
+    int count;
+    MPI_Aint at; /* from the first cell */
+};
+
+/* One number of each cell, resized to a number. */
+static MPI_Datatype column(const struct step *step, int stride)
 {
+    const int rows = step->is_upwards ? -elements(step) : elements(step);
+    MPI_Datatype plain;
     MPI_Datatype type;
 
-    DONE(MPI_Type_vector(used_cells(step), elements(step), elements(step) * step->stride,
-                         types[step->type].type, &type));
-    DONE(MPI_Type_commit(&type));
+    DONE(MPI_Type_vector(used_cells(step), 1, rows * stride, types[step->type].type,
+                         &plain));
+    DONE(MPI_Type_create_resized(plain, 0, types[step->type].width, &type));
+    DONE(MPI_Type_free(&plain));
     return type;
+}
+
+static struct place spread(const struct step *step, int stride)
+{
+    struct place place = {.count = 1};
+
+    if (step->is_columns) {
+        place.type = column(step, stride);
+        place.count = elements(step);
+        place.at =
+            step->is_upwards ? (MPI_Aint)(used_cells(step) - 1) * stride * CELL : 0;
+    } else {
+        DONE(MPI_Type_vector(used_cells(step), elements(step), elements(step) * stride,
+                             types[step->type].type, &place.type));
+    }
+    DONE(MPI_Type_commit(&place.type));
+    return place;
+}
+
+/* The origin's data are without gaps. */
+static struct place plain(const struct step *step)
+{
+    struct place place = {types[step->type].type, used_cells(step) * elements(step), 0};
+
+    if (step->is_columns) {
+        return spread(step, 1);
+    }
+    DONE(MPI_Type_dup(place.type, &place.type));
+    return place;
 }
 
 static void swap(const struct window *w, const struct step *step, int window,
@@ -201,29 +246,34 @@ static void swap(const struct window *w, const struct step *step, int window,
 static void do_step(const struct window *w, const struct step *step, int window,
                     struct buffers *b)
 {
-    const MPI_Aint there = at(w, step->target, (MPI_Aint)step->first * CELL);
-    const MPI_Datatype near = types[step->type].type;
-    const int n = used_cells(step) * elements(step);
-    MPI_Datatype far = spread(step);
+    const MPI_Aint first = (MPI_Aint)step->first * CELL;
+    const MPI_Aint there = at(w, step->target, first);
+    struct place near = plain(step);
+    struct place far = spread(step, step->stride);
+    const MPI_Aint start = at(w, step->target, first + far.at);
 
     fill(b->data, used_cells(step) * CELL, step->seed);
     if (step->act == PUT) {
-        DONE(MPI_Put(b->data, n, near, step->target, there, 1, far, w->win));
+        DONE(MPI_Put(b->data + near.at, near.count, near.type, step->target, start,
+                     far.count, far.type, w->win));
     } else if (step->act == GET) {
-        DONE(MPI_Get(b->back, n, near, step->target, there, 1, far, w->win));
+        DONE(MPI_Get(b->back + near.at, near.count, near.type, step->target, start,
+                     far.count, far.type, w->win));
     } else if (step->act == ACCUMULATE) {
-        DONE(MPI_Accumulate(b->data, n, near, step->target, there, 1, far, ops[step->op],
-                            w->win));
+        DONE(MPI_Accumulate(b->data + near.at, near.count, near.type, step->target, start,
+                            far.count, far.type, ops[step->op], w->win));
     } else if (step->act == FETCH) {
-        DONE(MPI_Get_accumulate(b->data, n, near, b->back, n, near, step->target, there,
-                                1, far, ops[step->op], w->win));
+        DONE(MPI_Get_accumulate(b->data + near.at, near.count, near.type,
+                                b->back + near.at, near.count, near.type, step->target,
+                                start, far.count, far.type, ops[step->op], w->win));
     } else if (step->act == ATOMIC) {
         DONE(MPI_Fetch_and_op(b->data, b->back, MPI_UINT64_T, step->target, there,
                               ops[step->op], w->win));
     } else {
         swap(w, step, window, b, there);
     }
-    DONE(MPI_Type_free(&far));
+    DONE(MPI_Type_free(&near.type));
+    DONE(MPI_Type_free(&far.type));
 }
 
 /* ---- an epoch ---- */

@@ -15,7 +15,7 @@ struct node { /* one step of one rank */
     uint32_t live_at;   /* READY, ENDING: its place among the live ones */
     struct node *next;  /* behind it, posted by the same rank for the same peer */
     struct node *match; /* receive: its send */
-    uint8_t *copy;      /* eager send: its data */
+    uint8_t *copy;      /* of a send: its data, once they are on their way */
 };
 
 /* Messages of one rank to or from another that were posted and have no partner. */
@@ -282,12 +282,38 @@ static uint8_t *bytes_of(const struct run *run, const struct node *node,
                          struct weft_span span)
 {
     const struct model *model = run->model;
-    const uint64_t at = span.block == 0 && model->block_at == NULL ? 0
-                        : model->block_at != NULL
-                            ? model->block_at(model, node->rank, span.space, span.block)
-                            : span.block * model->block_bytes;
+    uint64_t at = 0;
 
+    if (span.space != WEFT_SPACE_SCRATCH) {
+        at = model->block_at != NULL
+                 ? model->block_at(model, node->rank, span.space, span.block)
+                 : span.block * model->block_bytes;
+    }
     return model->spaces[span.space][node->rank] + at + span.offset;
+}
+
+/* A copy of the bytes of a span, which the caller frees. */
+static uint8_t *load(const struct run *run, const struct node *node,
+                     struct weft_span span)
+{
+    uint8_t *bytes = make(span.bytes, 1);
+
+    if (run->model->move != NULL) {
+        run->model->move(run->model, node->rank, span, bytes, false);
+    } else {
+        memcpy(bytes, bytes_of(run, node, span), span.bytes);
+    }
+    return bytes;
+}
+
+static void store(const struct run *run, const struct node *node, struct weft_span span,
+                  uint8_t *bytes)
+{
+    if (run->model->move != NULL) {
+        run->model->move(run->model, node->rank, span, bytes, true);
+    } else {
+        memcpy(bytes_of(run, node, span), bytes, span.bytes);
+    }
 }
 
 static bool is_message(const struct node *node)
@@ -359,8 +385,7 @@ static void post(struct run *run, struct node *node)
     set_state(run, node, POSTED);
     if (node->step->kind == WEFT_STEP_SEND &&
         model_random(run->model, 10) < (uint32_t)run->eager) {
-        node->copy = make(node->step->from.bytes, 1);
-        memcpy(node->copy, bytes_of(run, node, node->step->from), node->step->from.bytes);
+        node->copy = load(run, node, node->step->from);
         set_state(run, node, ENDING);
     }
     if (other == NULL) {
@@ -377,12 +402,12 @@ static void post(struct run *run, struct node *node)
 static void receive(struct run *run, struct node *recv)
 {
     struct node *send = recv->match;
-    const uint64_t bytes = send->step->from.bytes;
 
-    assert_int_equal(bytes, recv->step->to.bytes);
-    memcpy(bytes_of(run, recv, recv->step->to),
-           send->copy != NULL ? send->copy : bytes_of(run, send, send->step->from),
-           bytes);
+    assert_int_equal(send->step->from.bytes, recv->step->to.bytes);
+    if (send->copy == NULL) {
+        send->copy = load(run, send, send->step->from);
+    }
+    store(run, recv, recv->step->to, send->copy);
     if (send->state == POSTED) {
         set_state(run, send, ENDING);
     }
@@ -431,13 +456,18 @@ static void step(struct run *run, struct node *node)
     } else if (is_message(node)) {
         post(run, node);
     } else {
+        uint8_t *from = load(run, node, s->from);
+
         if (s->kind == WEFT_STEP_COPY) {
-            memmove(bytes_of(run, node, s->to), bytes_of(run, node, s->from),
-                    s->to.bytes);
+            store(run, node, s->to, from);
         } else {
-            run->model->reduce(bytes_of(run, node, s->from), bytes_of(run, node, s->to),
-                               s->to.bytes);
+            uint8_t *to = load(run, node, s->to);
+
+            run->model->reduce(from, to, s->to.bytes);
+            store(run, node, s->to, to);
+            free(to);
         }
+        free(from);
         end(run, node);
     }
 }

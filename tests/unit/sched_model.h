@@ -26,6 +26,11 @@ struct model {
     /* Where a block of a space begins; NULL: block i at i * block_bytes. */
     uint64_t (*block_at)(const struct model *model, int rank, int space, uint32_t block);
     uint64_t block_bytes;
+    /* Copies the bytes of a span to the memory of its space, or out of it; NULL: spaces
+     * are packed bytes. */
+    void (*move)(const struct model *model, int rank, struct weft_span span,
+                 uint8_t *bytes, bool is_store);
+    void *layout; /* for that */
     /* May a rank not be through before another has begun? NULL: it may. */
     bool (*waits_for)(const struct model *model, int rank, int other);
     int late; /* one more than the rank that begins only when nobody else can go on */

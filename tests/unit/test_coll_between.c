@@ -8,6 +8,7 @@
  * all give the same. No rank is through with a barrier before all of the other group have
  * begun it.
  */
+#include "coll_columns.h"
 #include "coll_model.h"
 
 #include "coll/between.h"
@@ -25,6 +26,7 @@ static struct {
     bool commutes;
     uint64_t parts[2][RANKS_MOST]; /* of a reduce-scatter, in each group */
     uint32_t salt;
+    uint32_t reductions; /* so far */
 } op;
 
 static const struct weft_coll_facts *facts(void)
@@ -372,7 +374,13 @@ static void run(struct model *model, int eager)
         memset(model->spaces[WEFT_SPACE_SCRATCH][at], 0, model->graphs[at].scratch);
         (facts()->is_reduction ? put_elements : put_input)(model, at);
     }
+    if (model->layout != NULL) {
+        columns_copy(model, true);
+    }
     check_right(model_run(model, eager, op.salt), op.kind, "between groups", op.sizes[0]);
+    if (model->layout != NULL) {
+        columns_copy(model, false);
+    }
     for (int at = 0; at < model->n; at++) {
         if (facts()->is_reduction) {
             check_elements(model, at);
@@ -391,6 +399,8 @@ static void try_op(int runs)
     const uint64_t bytes = facts()->is_reduction ? UNIT * units_of()
                                                  : (3 * op.bytes + 2) * (uint64_t)longest;
     const struct weft_shape shape = {.n = all()};
+    const bool has_columns = facts()->is_reduction && ++op.reductions % 5 == 0;
+    struct columns columns;
     struct model model;
 
     set_parts(0);
@@ -401,12 +411,18 @@ static void try_op(int runs)
     model.waits_for = op.kind == WEFT_COLL_BARRIER ? is_of_the_other_group : NULL;
     check_right(model_check(&model), op.kind, "between groups", op.sizes[0]);
     check_cost(count_model(&model), stated_cost());
+    if (has_columns) { /* elements that interleave */
+        columns_open(&columns, &model, op.reductions / 5);
+    }
     for (int i = 0; i < runs; i++) {
         run(&model, 5 * ((op.sizes[0] + i) % 3));
     }
     for (int i = 1; i <= all() && op.kind == WEFT_COLL_BARRIER; i += 1 + all() / 32) {
         model.late = i; /* nobody of the other group is through before it has begun */
         run(&model, 10);
+    }
+    if (has_columns) {
+        columns_close(&columns, &model);
     }
     model_close(&model);
 }

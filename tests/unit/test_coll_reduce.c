@@ -3,6 +3,7 @@
  * algorithm are run against each other (sched_model.h), with elements that say what has
  * been combined into them (coll_model.h).
  */
+#include "coll_columns.h"
 #include "coll_model.h"
 
 enum { EACH = 17, MOST = 64, SIZES = 6 };
@@ -13,6 +14,7 @@ static struct {
     struct weft_shape shape;
     uint64_t parts[COST_RANKS_MOST]; /* of a reduce-scatter */
     uint32_t seed;
+    uint32_t cases;
 } trial;
 
 /* ---- data ---- */
@@ -151,9 +153,12 @@ static void check_spans(const struct model *model)
     }
 }
 
-/* With sends that wait for their receives, that do not, and with both. */
+/* With sends that wait for their receives, that do not, and with both; in one case of
+ * five with elements that interleave. */
 static void run(int runs)
 {
+    const bool has_columns = ++trial.cases % 5 == 0;
+    struct columns columns;
     struct model model;
 
     model_open(&model, build, &trial.shape, all_bytes(), all_bytes());
@@ -162,16 +167,28 @@ static void run(int runs)
                 trial.shape.n);
     check_spans(&model);
     check_cost(count_model(&model), trial.algorithm->cost(&trial.shape));
+    if (has_columns) {
+        columns_open(&columns, &model, trial.cases / 5);
+    }
     for (int i = 0; i < runs; i++) {
         for (int rank = 0; rank < model.n; rank++) {
             fill(&model, rank);
         }
+        if (has_columns) {
+            columns_copy(&model, true);
+        }
         trial.seed++;
         check_right(model_run(&model, 5 * (int)(trial.seed % 3), trial.seed * 977),
                     trial.algorithm->kind, trial.algorithm->name, trial.shape.n);
+        if (has_columns) {
+            columns_copy(&model, false);
+        }
         for (int rank = 0; rank < model.n; rank++) {
             check_result(&model, rank);
         }
+    }
+    if (has_columns) {
+        columns_close(&columns, &model);
     }
     model_close(&model);
 }

@@ -4,6 +4,7 @@
 #include "coll/data.h"
 #include "engine/lock.h"
 #include "p2p/truncated.h"
+#include "sched/span.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,16 +22,19 @@ struct run {
 
 /* ---- one member's data ---- */
 
-/* Writes a part of a buffer to our line, and shows it. */
+/* Writes a part of a buffer to this member's line, and shows it. Members have chosen
+ * slots by what they get; a member that gives more than a slot holds, against the
+ * standard, shows how much that is and writes what fits. */
 static void give(struct run *run, const struct weft_data *data, uint64_t offset,
                  uint64_t bytes)
 {
-    void *place = weft_slots_place(run->slots, bytes);
+    const uint64_t fitting = bytes < WEFT_SLOT_BYTES ? bytes : WEFT_SLOT_BYTES;
+    void *place = weft_slots_place(run->slots, fitting);
 
     if (weft_likely(data->type == NULL)) {
-        weft_copy(place, weft_data_at(data, offset), bytes);
+        weft_copy(place, weft_data_at(data, offset), fitting);
     } else {
-        weft_data_gather(data, offset, place, bytes);
+        weft_data_gather(data, offset, place, fitting);
     }
     weft_slots_show(run->slots, bytes);
 }
@@ -59,7 +63,8 @@ static WEFT_COLD void note_truncated(struct run *run, int rank, uint64_t bytes)
     weft_unlock();
 }
 
-/* Takes block `block` of `blocks` that a member has shown. */
+/* Takes block `block` of `blocks` that a member has shown: what fits of it, but nothing
+ * if the blocks did not fit into the member's slot. */
 static void take(struct run *run, int rank, int block, int blocks, uint64_t offset)
 {
     uint64_t shown;
@@ -69,6 +74,9 @@ static void take(struct run *run, int rank, int block, int blocks, uint64_t offs
 
     if (weft_unlikely(bytes > room)) {
         note_truncated(run, rank, bytes);
+        if (shown > WEFT_SLOT_BYTES) {
+            return;
+        }
     }
     keep(run, offset, data + bytes * (unsigned)block, bytes < room ? bytes : room);
 }
@@ -88,10 +96,10 @@ static void take_own(struct run *run, uint64_t offset)
     if (weft_likely(run->send.type == NULL)) {
         keep(run, offset, run->send.buffer, bytes);
     } else {
-        char packed[WEFT_SLOT_BYTES];
+        const struct weft_data from = weft_data_part(&run->send, 0, bytes);
+        const struct weft_data to = weft_data_part(&run->recv, offset, bytes);
 
-        weft_data_gather(&run->send, 0, packed, bytes);
-        keep(run, offset, packed, bytes);
+        weft_span_copy(&from, &to);
     }
 }
 

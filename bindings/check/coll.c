@@ -27,6 +27,11 @@ int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,
                            weft_describe_handle(WEFT_KIND_OP, op, text, sizeof(text)));
 }
 
+static bool is_in_place(const struct weft_call_side *side)
+{
+    return side->buffer == MPI_IN_PLACE;
+}
+
 /* ---- roots ---- */
 
 static int check_root(const struct weft_call *call, struct weft_comm *comm)
@@ -70,17 +75,17 @@ static struct part part_of(const struct weft_call *call, const struct weft_comm 
     case WEFT_COLL_SCATTER:
     case WEFT_COLL_SCATTERV:
         return (struct part){is_root, !is_root || !is_inter};
+    case WEFT_COLL_EXSCAN:
+        /* Rank 0 gets nothing, and its receive buffer is not significant, except in
+         * place, where it has the input. */
+        return (struct part){true, comm->rank > 0 || is_in_place(&call->send) ||
+                                       is_in_place(&call->recv)};
     default:
         return (struct part){true, true};
     }
 }
 
 /* ---- in place ---- */
-
-static bool is_in_place(const struct weft_call_side *side)
-{
-    return side->buffer == MPI_IN_PLACE;
-}
 
 /* Which side may be in place: what is scattered is in place where it would arrive. */
 static int check_in_place(const struct weft_call *call, struct weft_comm *comm,

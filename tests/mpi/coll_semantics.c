@@ -353,6 +353,28 @@ static void in_place_reductions(void)
     CHECK(all[0] == sum + size * rank);
 }
 
+/* Rank 0 of an exclusive scan gets nothing: its receive buffer is not significant. */
+static void exscan_without_result(void)
+{
+    MPI_Comm w = MPI_COMM_WORLD;
+    int mine = rank + 1;
+    int before = 0;
+    void *const insignificant[] = {NULL, &mine, (void *)64};
+
+    for (int i = 0; i < 3; i++) {
+        void *result = rank == 0 ? insignificant[i] : &before;
+        MPI_Request request;
+
+        OK(MPI_Exscan(&mine, result, 1, MPI_INT, MPI_SUM, w));
+        CHECK(before == rank * (rank + 1) / 2);
+        before = 0;
+        OK(MPI_Iexscan(&mine, result, 1, MPI_INT, MPI_SUM, w, &request));
+        OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(before == rank * (rank + 1) / 2 && mine == rank + 1);
+        before = 0;
+    }
+}
+
 /* Every rank is refused, so nobody waits for anybody. */
 static void in_place_refused(void)
 {
@@ -969,6 +991,7 @@ int main(int argc, char **argv)
     pairs();
     all_pairs();
     OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    exscan_without_result();
     in_place_refused();
     in_place_refused_sizes();
     in_place_refused_around();

@@ -74,6 +74,27 @@ bool weft_memory_is_all_readable(const void *at, size_t bytes)
     return weft_memory_is_readable(at, bytes);
 }
 
+bool weft_memory_is_all_writable(const void *at, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)at;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool is_writable = true;
+
+    while (maps != NULL && is_writable && fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long first;
+        unsigned long end;
+        char rights[8];
+
+        is_writable = sscanf(line, "%lx-%lx %7s", &first, &end, rights) != 3 ||
+                      end <= begin || first >= begin + bytes || rights[1] == 'w';
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return is_writable;
+}
+
 /* ---- what it is ---- */
 
 /* How CUDA and HIP are asked: attribute `what` of a pointer; 0: it is one of theirs. */

@@ -22,6 +22,10 @@ bool weft_memory_is_writable(void *at, size_t bytes);
 /* Is every page of it readable? Slow: for the report after a failure. */
 bool weft_memory_is_all_readable(const void *at, size_t bytes);
 
+/* Do all mappings of it allow writing? Writes nothing. Slow: for the report after a
+ * failure. */
+bool weft_memory_is_all_writable(const void *at, size_t bytes);
+
 /*
  * Does this line of /proc/PID/maps say that the address is memory of a device, a GPU for
  * instance? Then its file, as /dev/nvidia0, is in `path`.

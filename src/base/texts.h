@@ -601,7 +601,9 @@
     "the array?"
 #define WEFT_S_MEMORY_REFUSED                                                            \
     "its %zu bytes at %p cannot be accessed: are they read only, or protected?"
-#define WEFT_S_BUFFER_GIVEN "MPI_ERR_BUFFER: a buffer given to a %s with tag %d: %s"
+#define WEFT_S_BUFFER_GIVEN   "MPI_ERR_BUFFER: %s: %s"
+#define WEFT_S_BUFFER_MESSAGE "a buffer given to a %s with tag %d"
+#define WEFT_S_BUFFER_CALL    "the %s buffer of %s on %s"
 
 /* ---- messages and peers ---- */
 

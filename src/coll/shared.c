@@ -1,6 +1,7 @@
 #include "coll/shared.h"
 
 #include "base/clock.h"
+#include "base/texts.h"
 #include "base/wait.h"
 #include "engine/engine.h"
 #include "engine/wait.h"
@@ -8,6 +9,7 @@
 #include "transfer/accessible.h"
 #include "transfer/transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -84,18 +86,23 @@ static enum weft_rc give_up(struct weft_shared *shared)
 
 /* ---- pieces that could not be moved ---- */
 
-static void look_at(const struct weft_data *data, const char *operation)
+static void look_at(const struct weft_shared *shared, const struct weft_data *data,
+                    bool is_received)
 {
-    weft_data_end_if_inaccessible(weft_engine.job, data, 0, data->bytes, operation,
-                                  MPI_ANY_TAG);
+    char what[128];
+
+    snprintf(what, sizeof(what), WEFT_S_BUFFER_CALL, is_received ? "receive" : "send",
+             shared->name, shared->comm->name);
+    weft_data_end_if_inaccessible(weft_engine.job, data, 0, data->bytes, is_received,
+                                  what);
 }
 
 /* With the lock: ends the job if this rank's buffers are the cause. */
 static void look_at_buffers(struct weft_shared *shared)
 {
     shared->has_looked = true;
-    look_at(&shared->shown.gives, "send");
-    look_at(&shared->shown.gets, "receive");
+    look_at(shared, &shared->shown.gives, false);
+    look_at(shared, &shared->shown.gets, true);
 }
 
 /* With the lock: a piece of ours could not be moved, so that somebody has died, or ends

@@ -289,6 +289,15 @@ static uint64_t all_bytes(const struct moves *m, uint64_t bytes, bool has_blocks
     return has_blocks ? bytes * (uint64_t)m->shared->n : bytes;
 }
 
+/* Do others write to this member's memory? A root that sends may have read-only memory.
+ */
+static bool is_written(const struct moves *m)
+{
+    const bool is_from_root = m->kind == WEFT_COLL_BCAST || m->kind == WEFT_COLL_SCATTER;
+
+    return m->to != NULL && !(is_from_root && m->shared->rank == m->root);
+}
+
 /* What others read or write of ours. */
 static void show(const struct moves *m)
 {
@@ -302,7 +311,7 @@ static void show(const struct moves *m)
         shown.gives.buffer = m->from;
         shown.gives.bytes = all_bytes(m, m->given, m->has_gives);
     }
-    if (m->to != NULL) {
+    if (is_written(m)) {
         shown.gets.buffer = m->to;
         shown.gets.bytes = all_bytes(m, m->gotten, m->has_gets);
     }

@@ -37,17 +37,19 @@ bool weft_data_is_unwritable(const struct weft_data *data, uint64_t length)
 }
 
 void weft_data_end_if_inaccessible(struct weft_job *job, const struct weft_data *data,
-                                   uint64_t offset, uint64_t length,
-                                   const char *operation, int tag)
+                                   uint64_t offset, uint64_t length, bool is_received,
+                                   const char *what)
 {
-    char what[WEFT_MEMORY_TEXT];
+    const void *at = weft_data_at(data, offset);
+    char why[WEFT_MEMORY_TEXT];
     char cause[WEFT_CAUSE_BYTES];
 
     if (data->type != NULL ||
-        weft_memory_is_all_readable(weft_data_at(data, offset), (size_t)length)) {
+        (weft_memory_is_all_readable(at, (size_t)length) &&
+         (!is_received || weft_memory_is_all_writable(at, (size_t)length)))) {
         return;
     }
-    snprintf(cause, sizeof(cause), WEFT_S_BUFFER_GIVEN, operation, tag,
-             weft_memory_describe(data->buffer, data->bytes, what, sizeof(what)));
+    snprintf(cause, sizeof(cause), WEFT_S_BUFFER_GIVEN, what,
+             weft_memory_describe(data->buffer, data->bytes, why, sizeof(why)));
     weft_wireup_abort(job, MPI_ERR_BUFFER, cause);
 }

@@ -31,10 +31,10 @@ bool weft_data_is_unwritable(const struct weft_data *data, uint64_t length);
 /* Describes the buffer that was remembered last. */
 const char *weft_data_describe_bad(char *text, size_t size);
 
-/* Ends the job if bytes of contiguous data, which could not be moved, are not readable.
- * `operation` is "send" or "receive". */
+/* Ends the job if bytes of contiguous data, which could not be moved, are not readable
+ * or, if they are received, not writable. `what` names the buffer. */
 void weft_data_end_if_inaccessible(struct weft_job *job, const struct weft_data *data,
-                                   uint64_t offset, uint64_t length,
-                                   const char *operation, int tag);
+                                   uint64_t offset, uint64_t length, bool is_received,
+                                   const char *what);
 
 #endif

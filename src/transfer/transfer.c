@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -333,9 +334,13 @@ uint64_t weft_transfer_choose_chunk(uint64_t length)
 void weft_transfer_end_if_inaccessible(const struct weft_transfer *t, uint64_t offset,
                                        uint64_t length)
 {
+    char what[sizeof(WEFT_S_BUFFER_MESSAGE) + 20];
+
     if (weft_peer_is_on_node(t->peer) && weft_peer_can_reach(t->peer)) {
+        snprintf(what, sizeof(what), WEFT_S_BUFFER_MESSAGE,
+                 t->is_send ? "send" : "receive", t->header.tag);
         weft_data_end_if_inaccessible(weft_engine.job, &t->data, offset, length,
-                                      t->is_send ? "send" : "receive", t->header.tag);
+                                      !t->is_send, what);
     }
 }
 

@@ -4,6 +4,7 @@
  *
  *     WEFT_TRANSPORT=msg mpiexec -n N buffer       errors are returned
  *     mpiexec -n N buffer [send | recv | device]   one is fatal: the job ends
+ *     mpiexec -n N buffer bcast                    one of a collective: the job ends
  *
  * This program has a library of a device, or what looks like one. buffer.py holds mpiexec
  * to what it prints and returns.
@@ -106,7 +107,13 @@ int main(int argc, char **argv)
     if (!is_fatal) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    if (rank == 0 && is_fatal) {
+    if (strcmp(how, "bcast") == 0) {
+        /* A root may send what it cannot write; nobody can receive so. */
+        for (int i = 0; i < 2; i++) {
+            MPI_Bcast(rank == 0 || i == 1 ? read_only : good, LONG, MPI_BYTE, 0,
+                      MPI_COMM_WORLD);
+        }
+    } else if (rank == 0 && is_fatal) {
         MPI_Send(strcmp(how, "send") == 0     ? unmapped
                  : strcmp(how, "device") == 0 ? of_device
                                               : good,

@@ -35,6 +35,13 @@ def main(ranks, mpiexec, program):
     if done.returncode != 0 or done.stderr:
         failed = 1
         print(f"errors are returned: {done}")
+    done = run([*command, "bcast"], "auto")
+    line = (r"mpiexec: rank [1-9] on \S+ \(.*\): MPI_ERR_BUFFER: the receive buffer of MPI_Bcast on "
+            rf"MPI_COMM_WORLD: its {LONG} bytes at 0x[0-9a-f]+ cannot be accessed: are they read "
+            r"only, or protected\?\n(  .*\n)*")
+    if done.returncode != MPI_ERR_BUFFER or not re.fullmatch(line, done.stderr):
+        failed = 1
+        print(f"bcast: {done}")
     for transport, begins in (("auto", INSIDE), ("msg", BETWEEN)):
         for how, begin in begins.items():
             done = run([*command, how], transport)

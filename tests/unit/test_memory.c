@@ -41,6 +41,23 @@ static void other_mappings_and_addresses_are_no_device(void **state)
     assert_false(weft_memory_is_of_device("", 0, path));
 }
 
+static void every_page_has_to_be_writable(void **state)
+{
+    const size_t page = 4096;
+    char *at =
+        mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(at != MAP_FAILED);
+    assert_true(weft_memory_is_all_writable(at, 3 * page));
+    assert_int_equal(mprotect(at + page, page, PROT_READ), 0);
+    assert_true(weft_memory_is_all_writable(at, page));
+    assert_true(weft_memory_is_all_writable(at + 2 * page, page));
+    assert_false(weft_memory_is_all_writable(at, page + 1));
+    assert_false(weft_memory_is_all_writable(at, 3 * page));
+    assert_int_equal(munmap(at, 3 * page), 0);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     const size_t page = 4096;
@@ -65,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_of_a_device_is_known_by_its_file),
         cmocka_unit_test(other_mappings_and_addresses_are_no_device),
+        cmocka_unit_test(every_page_has_to_be_writable),
         cmocka_unit_test(what_is_wrong_is_said),
     };
 

@@ -107,6 +107,17 @@ const char *weft_describe_truncated(const struct weft_comm *comm, char *text, si
     return text;
 }
 
+/* Another member may have told this process of a failure before its launcher's word was
+ * read, which says who has failed. */
+static void notice_failed(void)
+{
+    weft_lock();
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    weft_unlock();
+}
+
 int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
 {
     if (weft_likely(rc == WEFT_OK)) {
@@ -115,6 +126,7 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
     if (rc == WEFT_ERR_PROC_FAILED) {
         char text[WEFT_FAILED_TEXT];
 
+        notice_failed();
         weft_describe_failed(comm, text, sizeof(text));
         return weft_raise_comm(comm, function, MPI_ERR_PROC_ABORTED, WEFT_T_SAID,
                                text[0] != '\0' ? text : meaning_of(rc).text);

@@ -24,6 +24,7 @@ static struct weft_pool pool;
 
 void weft_agree_open(void)
 {
+    weft_tree_agree_open();
     weft_pool_init(&pool, sizeof(struct agreement), 2, 1u << 20);
 }
 
@@ -37,7 +38,7 @@ struct weft_channel weft_channel_of_all(struct weft_comm *comm)
     return (struct weft_channel){
         .context = comm->context,
         .plane = WEFT_PLANE_COLL,
-        .tag = TAG_OF_ALL | (int)(comm->made++ & (TAG_OF_ALL - 1)),
+        .tag = TAG_OF_ALL | (int)(comm->made++ * 2 & (TAG_OF_ALL - 1)),
     };
 }
 
@@ -66,43 +67,84 @@ void weft_agree_sides(const struct weft_comm *comm, struct weft_tree_agree *tree
     tree->second = is_ours ? comm->remote : comm->group;
 }
 
+/* The trees of an agreement; returns how many there are. */
+static int fill_trees(const struct weft_agree_ask *ask, struct weft_tree_agree trees[2])
+{
+    for (int i = 0; i < 2; i++) {
+        trees[i].kind = WEFT_AGREE_NUMBER;
+        trees[i].first = ask->group;
+    }
+    trees[0].channel = ask->channel;
+    trees[1].channel = ask->local_channel;
+    if (!ask->is_inter) {
+        return 1;
+    }
+    weft_agree_sides(ask->parent, &trees[0]);
+    return 2;
+}
+
+void weft_make_undo(struct weft_comm *made)
+{
+    weft_assert_locked();
+    if (made->local != NULL) {
+        weft_comm_give(made->local);
+    }
+    weft_comm_give(made);
+}
+
+/* The new communicator of an idup is the user's already, as a handle. */
+static void undo_tentative(struct weft_comm *made)
+{
+    weft_attributes_forget_locked(&made->attributes);
+    weft_make_undo(made);
+}
+
+static void end(struct agreement *a)
+{
+    if (a->made->is_tentative && a->rc != WEFT_OK) {
+        undo_tentative(a->made);
+    } else {
+        a->made->is_tentative = false;
+    }
+    weft_request_complete(a->request, a->rc);
+    weft_pool_give(&pool, a->index);
+}
+
 static void done(struct weft_tree_agree *tree, enum weft_rc rc)
 {
     struct agreement *a = tree->owner;
     const int which = tree == &a->trees[0] ? 0 : 1;
     struct weft_comm *comm = which == 0 ? a->made : a->made->local;
 
-    comm->context = tree->number;
+    if (rc == WEFT_OK && tree->word.number == 0) {
+        rc = WEFT_ERR_NOMEM; /* no member has one left */
+    }
+    comm->context = rc == WEFT_OK ? tree->word.number : 0;
     if (comm->context != a->proposed[which]) {
         weft_context_give(a->proposed[which]);
     }
-    if (rc == WEFT_OK && comm->context == 0) {
-        rc = WEFT_ERR_NOMEM; /* no member has one left */
-    }
     a->rc = rc != WEFT_OK ? rc : a->rc;
     if (--a->pending == 0) {
-        weft_request_complete(a->request, a->rc);
-        weft_pool_give(&pool, a->index);
+        end(a);
     }
 }
 
-static void start(struct agreement *a, int which, const struct weft_channel *channel)
+/* All memory that it takes, before the first message goes. */
+static enum weft_rc make_trees(struct agreement *a)
 {
-    struct weft_tree_agree *tree = &a->trees[which];
+    enum weft_rc rc = weft_tree_agree_make(&a->trees[0]);
 
-    a->proposed[which] = weft_context_take();
-    tree->kind = WEFT_AGREE_NUMBER;
-    tree->channel = *channel;
-    tree->number = a->proposed[which];
-    tree->done = done;
-    tree->owner = a;
-    weft_tree_agree_start(tree);
+    if (rc == WEFT_OK && a->pending == 2) {
+        rc = weft_tree_agree_make(&a->trees[1]);
+        if (rc != WEFT_OK) {
+            weft_tree_agree_unmake(&a->trees[0]);
+        }
+    }
+    return rc;
 }
 
-enum weft_rc weft_agree_begin(struct weft_comm *made, struct weft_comm *parent,
-                              const struct weft_channel *channel,
-                              const struct weft_channel *local_channel,
-                              struct weft_request **out)
+static enum weft_rc make(const struct weft_agree_ask *ask, struct weft_request **out,
+                         struct agreement **agreement)
 {
     struct agreement *a;
     void *object;
@@ -114,32 +156,63 @@ enum weft_rc weft_agree_begin(struct weft_comm *made, struct weft_comm *parent,
         return rc;
     }
     rc = weft_pool_take(&pool, &object, &index, &generation);
+    if (rc == WEFT_OK) {
+        a = object;
+        a->index = index;
+        a->pending = fill_trees(ask, a->trees);
+        rc = make_trees(a);
+        if (rc != WEFT_OK) {
+            weft_pool_give(&pool, index);
+        }
+        *agreement = a;
+    }
     if (rc != WEFT_OK) {
         weft_request_give(*out);
+    }
+    return rc;
+}
+
+enum weft_rc weft_agree_begin(const struct weft_agree_ask *ask, struct weft_comm *made,
+                              struct weft_request **out)
+{
+    struct agreement *a;
+    const enum weft_rc rc = make(ask, out, &a);
+    int trees;
+
+    if (rc != WEFT_OK) {
+        weft_agree_refuse(ask, rc);
         return rc;
     }
-    a = object;
-    a->index = index;
     a->made = made;
     a->request = *out;
     a->request->kind = WEFT_REQUEST_SCHEDULE;
     a->request->source = MPI_ANY_SOURCE;
     a->request->tag = MPI_ANY_TAG;
     a->request->bytes = 0;
-    if (parent != NULL) {
-        weft_request_set_comm(a->request, parent);
+    if (ask->parent != NULL) {
+        weft_request_set_comm(a->request, ask->parent);
     }
-    a->trees[0].first = made->group;
-    if (parent != NULL && made->remote != NULL) {
-        weft_agree_sides(parent, &a->trees[0]);
+    trees = a->pending;
+    for (int i = 0; i < trees; i++) {
+        a->proposed[i] = made->group->rank != MPI_UNDEFINED ? weft_context_take() : 0;
+        a->trees[i].word = (struct weft_agree_word){.number = a->proposed[i]};
+        a->trees[i].done = done;
+        a->trees[i].owner = a;
     }
-    a->pending = local_channel != NULL ? 2 : 1; /* before either can end */
-    start(a, 0, channel);
-    if (local_channel != NULL) {
-        a->trees[1].first = made->local->group;
-        start(a, 1, local_channel);
+    for (int i = 0; i < trees; i++) {
+        weft_tree_agree_start(&a->trees[i]);
     }
     return WEFT_OK;
+}
+
+void weft_agree_refuse(const struct weft_agree_ask *ask, enum weft_rc rc)
+{
+    struct weft_tree_agree trees[2] = {{.root = 0}};
+    const int count = fill_trees(ask, trees);
+
+    for (int i = 0; i < count; i++) {
+        weft_tree_agree_refuse(&trees[i], rc);
+    }
 }
 
 enum weft_rc weft_agree_wait(const char *call, struct weft_request *request)
@@ -157,12 +230,11 @@ enum weft_rc weft_agree_wait(const char *call, struct weft_request *request)
     return rc;
 }
 
-enum weft_rc weft_agree(const char *call, struct weft_comm *made,
-                        struct weft_comm *parent, const struct weft_channel *channel,
-                        const struct weft_channel *local_channel)
+enum weft_rc weft_agree(const char *call, const struct weft_agree_ask *ask,
+                        struct weft_comm *made)
 {
     struct weft_request *request;
-    enum weft_rc rc = weft_agree_begin(made, parent, channel, local_channel, &request);
+    enum weft_rc rc = weft_agree_begin(ask, made, &request);
 
     return rc == WEFT_OK ? weft_agree_wait(call, request) : rc;
 }

@@ -13,22 +13,32 @@ struct weft_channel weft_channel_of_all(struct weft_comm *comm);
 /* The channel of a call that only a string tells from others: without a parent. */
 struct weft_channel weft_channel_of_string(const char *stringtag);
 
+/* Who agrees, and over what. */
+struct weft_agree_ask {
+    struct weft_comm *parent; /* or NULL; lives until the request is freed */
+    struct weft_group
+        *group;    /* the members; of an intercommunicator, those of our side */
+    bool is_inter; /* both sides of `parent` agree, and each side once more */
+    struct weft_channel channel;
+    struct weft_channel local_channel; /* of the latter */
+};
+
 /*
- * Begins. Of an intercommunicator, `local_channel` is that of its local one, which gets a
- * context too unless `local_channel` is NULL. `parent`, or NULL, lives until the request
- * is freed. On failure nothing has begun.
+ * Begins to agree on the context of `made`, whose members are among those that agree,
+ * and, if `is_inter`, of its local one. A member that cannot begin refuses by itself.
+ * When the request is complete without an error `made` has its context; otherwise it has
+ * none, on all members that live.
  */
-WEFT_MUST_CHECK enum weft_rc weft_agree_begin(struct weft_comm *made,
-                                              struct weft_comm *parent,
-                                              const struct weft_channel *channel,
-                                              const struct weft_channel *local_channel,
+WEFT_MUST_CHECK enum weft_rc weft_agree_begin(const struct weft_agree_ask *ask,
+                                              struct weft_comm *made,
                                               struct weft_request **out);
 
 /* Starts an agreement, and waits until it is complete. */
-WEFT_MUST_CHECK enum weft_rc weft_agree(const char *call, struct weft_comm *made,
-                                        struct weft_comm *parent,
-                                        const struct weft_channel *channel,
-                                        const struct weft_channel *local_channel);
+WEFT_MUST_CHECK enum weft_rc
+weft_agree(const char *call, const struct weft_agree_ask *ask, struct weft_comm *made);
+
+/* In place of these: this member has nothing to agree on. All members get `rc`. */
+void weft_agree_refuse(const struct weft_agree_ask *ask, enum weft_rc rc);
 
 /* Waits for a request of this room and frees it. */
 WEFT_MUST_CHECK enum weft_rc weft_agree_wait(const char *call,

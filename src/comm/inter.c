@@ -199,13 +199,20 @@ static enum weft_rc make_inter(const char *call, struct weft_comm *parent,
                                const struct weft_channel *channel, int process,
                                struct weft_comm **out)
 {
+    const struct weft_agree_ask ask = {
+        .parent = parent,
+        .group = group,
+        .channel = *local_channel,
+    };
     struct weft_comm *local;
     enum weft_rc rc;
 
     weft_lock();
     rc = weft_make_empty(group, NULL, errhandler, &local);
-    if (rc == WEFT_OK) {
-        rc = weft_agree(call, local, parent, local_channel, NULL);
+    if (rc != WEFT_OK) {
+        weft_agree_refuse(&ask, rc);
+    } else {
+        rc = weft_agree(call, &ask, local);
         if (rc != WEFT_OK) {
             weft_make_undo(local);
         }

@@ -34,15 +34,6 @@ enum weft_rc weft_make_empty(struct weft_group *group, struct weft_group *remote
     return rc;
 }
 
-void weft_make_undo(struct weft_comm *made)
-{
-    weft_assert_locked();
-    if (made->local != NULL) {
-        weft_comm_give(made->local);
-    }
-    weft_comm_give(made);
-}
-
 /* Without the lock: callbacks of the user run. */
 static int copy_attributes(struct weft_comm *from, struct weft_comm *to)
 {
@@ -70,29 +61,64 @@ static enum weft_rc make_like(struct weft_comm *comm, struct weft_comm **out)
     return rc;
 }
 
-/* With the lock. */
-static enum weft_rc begin_dup(struct weft_comm *comm, struct weft_comm **out,
-                              struct weft_request **request)
+/* With the lock: the members of both communicators that a duplicate may consist of. */
+static struct weft_agree_ask ask_all(struct weft_comm *comm)
 {
-    const struct weft_channel channel = weft_channel_of_all(comm);
-    struct weft_channel local_channel;
-    struct weft_comm *made;
+    struct weft_agree_ask ask = {
+        .parent = comm,
+        .group = comm->group,
+        .is_inter = comm->local != NULL,
+        .channel = weft_channel_of_all(comm),
+    };
+
+    if (ask.is_inter) {
+        ask.local_channel = weft_channel_of_all(comm->local);
+    }
+    return ask;
+}
+
+/* With the lock, which is dropped for callbacks: a duplicate that no member has. */
+static void undo(struct weft_comm *made)
+{
+    if (made->attributes.count > 0) {
+        weft_unlock();
+        (void)weft_attributes_clear(WEFT_KIND_COMM, made->handle, &made->attributes);
+        weft_lock();
+    }
+    weft_attributes_forget_locked(&made->attributes);
+    weft_make_undo(made);
+}
+
+/*
+ * With the lock, which is dropped while callbacks copy the attributes: they are copied
+ * before the members agree, so that all of them learn if this one lacks the memory. The
+ * error of a callback is this member's own, and goes to *err.
+ */
+static enum weft_rc begin_dup(struct weft_comm *comm, struct weft_comm **out,
+                              struct weft_request **request, int *err)
+{
+    struct weft_comm *made = NULL;
+    struct weft_agree_ask ask;
     enum weft_rc rc = make_like(comm, &made);
 
-    if (rc != WEFT_OK) {
-        return rc;
+    if (rc == WEFT_OK && comm->attributes.count > 0) {
+        weft_unlock();
+        *err = copy_attributes(comm, made);
+        weft_lock();
+        rc = *err == MPI_ERR_NO_MEM ? WEFT_ERR_NOMEM : WEFT_OK;
     }
-    if (comm->local != NULL) {
-        local_channel = weft_channel_of_all(comm->local);
+    ask = ask_all(comm);
+    if (rc == WEFT_OK) {
+        rc = weft_agree_begin(&ask, made, request);
+    } else {
+        weft_agree_refuse(&ask, rc);
     }
-    rc = weft_agree_begin(made, comm, &channel,
-                          comm->local != NULL ? &local_channel : NULL, request);
-    if (rc != WEFT_OK) {
-        weft_make_undo(made);
-        return rc;
+    if (rc == WEFT_OK) {
+        *out = made;
+    } else if (made != NULL) {
+        undo(made);
     }
-    *out = made;
-    return WEFT_OK;
+    return rc;
 }
 
 enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
@@ -104,11 +130,12 @@ enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
 
     weft_assert_unlocked();
     weft_lock();
-    rc = begin_dup(comm, &made, &request);
+    *err = MPI_SUCCESS;
+    rc = begin_dup(comm, &made, &request, err);
     if (rc == WEFT_OK) {
         rc = weft_agree_wait(call, request);
         if (rc != WEFT_OK) {
-            weft_make_undo(made);
+            undo(made);
         }
     }
     weft_engine_leave();
@@ -116,7 +143,6 @@ enum weft_rc weft_comm_dup(const char *call, struct weft_comm *comm,
     if (rc != WEFT_OK) {
         return rc;
     }
-    *err = copy_attributes(comm, made);
     if (*err == MPI_SUCCESS) {
         *out = made;
     } else {
@@ -133,58 +159,85 @@ enum weft_rc weft_comm_idup(const char *call, struct weft_comm *comm,
     enum weft_rc rc;
 
     weft_lock();
-    rc = begin_dup(comm, &made, request);
+    *err = MPI_SUCCESS;
+    rc = begin_dup(comm, &made, request, err);
+    if (rc == WEFT_OK && !weft_request_is_complete(*request)) {
+        made->is_tentative = true;
+    } else if (rc == WEFT_OK && (*request)->rc != WEFT_OK) {
+        rc = weft_agree_wait(call, *request);
+        undo(made);
+    }
     if (rc == WEFT_OK) {
         (*request)->kind = WEFT_REQUEST_COLLECTIVE;
         (*request)->function = call;
+        *out = made;
     }
     weft_engine_leave();
     weft_unlock();
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    *err = copy_attributes(comm, made);
-    *out = made;
-    return WEFT_OK;
+    return rc;
 }
 
 /* ---- create ---- */
 
-/* With the lock: a communicator of `group`, whose members alone take part. */
-static enum weft_rc create(const char *call, struct weft_comm *parent,
-                           struct weft_group *group, struct weft_errhandler *errhandler,
-                           const struct weft_channel *channel, struct weft_comm **out)
+/* With the lock: a communicator of `group`. Those that `ask` names take part, among them
+ * all members of `group`, which is NULL where `rc` says that there was no memory. */
+static enum weft_rc create(const char *call, const struct weft_agree_ask *ask,
+                           struct weft_group *group, enum weft_rc rc,
+                           struct weft_errhandler *errhandler, struct weft_comm **out)
 {
     struct weft_comm *made;
-    enum weft_rc rc;
 
-    if (group->rank == MPI_UNDEFINED) {
-        *out = NULL;
-        return WEFT_OK;
+    if (rc == WEFT_OK) {
+        rc = weft_make_empty(group, NULL, errhandler, &made);
     }
-    rc = weft_make_empty(group, NULL, errhandler, &made);
     if (rc != WEFT_OK) {
+        weft_agree_refuse(ask, rc);
         return rc;
     }
-    rc = weft_agree(call, made, parent, channel, NULL);
-    if (rc != WEFT_OK) {
+    rc = weft_agree(call, ask, made);
+    if (rc != WEFT_OK || group->rank == MPI_UNDEFINED) {
         weft_make_undo(made);
-        return rc;
+        made = NULL;
     }
-    *out = made;
-    return WEFT_OK;
+    if (rc == WEFT_OK) {
+        *out = made;
+    }
+    return rc;
 }
 
 enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
                               struct weft_group *group, struct weft_comm **out)
 {
-    struct weft_channel channel;
-    enum weft_rc rc;
+    struct weft_agree_ask ask = {.parent = comm, .group = group};
+    enum weft_rc rc = WEFT_OK;
 
     weft_assert_unlocked();
     weft_lock();
-    channel = weft_channel_of_all(comm);
-    rc = create(call, comm, group, comm->errhandler, &channel, out);
+    ask.channel = weft_channel_of_all(comm);
+    if (group->rank != MPI_UNDEFINED) {
+        rc = create(call, &ask, group, WEFT_OK, comm->errhandler, out);
+    } else {
+        *out = NULL;
+    }
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
+enum weft_rc weft_comm_create_all(const char *call, struct weft_comm *comm,
+                                  struct weft_group *group, enum weft_rc rc,
+                                  struct weft_comm **out)
+{
+    struct weft_agree_ask ask = {.parent = comm, .group = comm->group};
+
+    weft_assert_unlocked();
+    weft_lock();
+    ask.channel = weft_channel_of_all(comm);
+    if (rc != WEFT_OK || group->size > 0) {
+        rc = create(call, &ask, group, rc, comm->errhandler, out);
+    } else {
+        *out = NULL;
+    }
     weft_engine_leave();
     weft_unlock();
     return rc;
@@ -193,11 +246,19 @@ enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
 enum weft_rc weft_comm_create_group(struct weft_comm *comm, struct weft_group *group,
                                     int tag, struct weft_comm **out)
 {
-    const struct weft_channel channel = {comm->context, WEFT_PLANE_MAKE, tag};
-    enum weft_rc rc;
+    const struct weft_agree_ask ask = {
+        .parent = comm,
+        .group = group,
+        .channel = {comm->context, WEFT_PLANE_MAKE, tag},
+    };
+    enum weft_rc rc = WEFT_OK;
 
     weft_lock();
-    rc = create("MPI_Comm_create_group", comm, group, comm->errhandler, &channel, out);
+    if (group->rank != MPI_UNDEFINED) {
+        rc = create("MPI_Comm_create_group", &ask, group, WEFT_OK, comm->errhandler, out);
+    } else {
+        *out = NULL;
+    }
     weft_engine_leave();
     weft_unlock();
     return rc;
@@ -207,11 +268,18 @@ enum weft_rc weft_comm_create_from_group(struct weft_group *group, const char *s
                                          struct weft_errhandler *errhandler,
                                          struct weft_comm **out)
 {
-    const struct weft_channel channel = weft_channel_of_string(stringtag);
-    enum weft_rc rc;
+    const struct weft_agree_ask ask = {
+        .group = group,
+        .channel = weft_channel_of_string(stringtag),
+    };
+    enum weft_rc rc = WEFT_OK;
 
     weft_lock();
-    rc = create("MPI_Comm_create_from_group", NULL, group, errhandler, &channel, out);
+    if (group->rank != MPI_UNDEFINED) {
+        rc = create("MPI_Comm_create_from_group", &ask, group, WEFT_OK, errhandler, out);
+    } else {
+        *out = NULL;
+    }
     weft_engine_leave();
     weft_unlock();
     return rc;

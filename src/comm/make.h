@@ -8,6 +8,9 @@
  * in what was made gets NULL. The new communicator has the error handler of the one it
  * was made from, no name, and neither attributes nor topology, unless it says so.
  *
+ * If a member dies before all have agreed, or lacks memory, nothing is made: all members
+ * that live get the same error (tree_agree.h says when they may not).
+ *
  * How members agree: one pass up and down a tree of them (tree_agree.h), nobody else
  * takes part. The context is one that its first member, or another where that one has
  * none left, chose from those it owns; it gets it back when all members have released it
@@ -42,11 +45,20 @@ WEFT_MUST_CHECK enum weft_rc weft_comm_idup(const char *call, struct weft_comm *
 
 /*
  * Called by all members of `comm`, an intracommunicator; `group`, a part of its group in
- * any order, is the same for all that are in it. This is what topologies are made with.
+ * any order, is the same for all that are in it.
  */
 WEFT_MUST_CHECK enum weft_rc weft_comm_create(const char *call, struct weft_comm *comm,
                                               struct weft_group *group,
                                               struct weft_comm **out);
+
+/*
+ * As weft_comm_create(), but all members of `comm` name the same group, and wait for each
+ * other. If `rc` is an error this member could not make the group: then all get the
+ * error.
+ */
+WEFT_MUST_CHECK enum weft_rc
+weft_comm_create_all(const char *call, struct weft_comm *comm, struct weft_group *group,
+                     enum weft_rc rc, struct weft_comm **out);
 
 /* Called by the members of `group` alone; the tag keeps concurrent calls apart. */
 WEFT_MUST_CHECK enum weft_rc weft_comm_create_group(struct weft_comm *comm,

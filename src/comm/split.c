@@ -14,9 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A member's line in the table; the last word is there for intercommunicators only. */
+/*
+ * A member's line in the table; the last word is there for intercommunicators only. The
+ * first word is not 0, as no colour is -1: a line that begins with 0 has not been filled
+ * in (tree_agree.h).
+ */
 struct entry {
-    int32_t color;
+    uint32_t color_and_one;
     int32_t key;
     uint32_t context;
     uint32_t local_context;
@@ -27,8 +31,22 @@ struct split {
     struct weft_comm *comm;
     struct weft_tree_agree tree;
     struct entry mine;
+    int color;
     int count; /* of members, on both sides */
     struct weft_request *request;
+
+    /* Memory that is taken before the members agree, so that none lacks it afterwards. */
+    struct member *members;
+    struct weft_group_draft drafts[2];
+    struct weft_group *groups[2]; /* they and the communicators keep places in pools */
+    struct weft_comm *comms[2];
+};
+
+struct member {
+    int key;
+    int rank; /* in the group that is split */
+    uint32_t context;
+    uint32_t local_context;
 };
 
 static struct entry entry_at(const struct split *split, int place)
@@ -40,6 +58,101 @@ static struct entry entry_at(const struct split *split, int place)
     return entry;
 }
 
+static int color_of(const struct entry *entry)
+{
+    return (int)(entry->color_and_one - 1);
+}
+
+/* ---- memory ---- */
+
+/* Two lists are needed of an intercommunicator: of both sides. */
+static int sides(const struct split *split)
+{
+    return weft_comm_is_inter(split->comm) ? 2 : 1;
+}
+
+static void give_places(struct split *split)
+{
+    for (int i = 0; i < 2; i++) {
+        if (split->comms[i] != NULL) {
+            weft_comm_give(split->comms[i]);
+            split->comms[i] = NULL;
+        }
+        if (split->groups[i] != NULL) {
+            weft_group_release(split->groups[i]);
+            split->groups[i] = NULL;
+        }
+    }
+}
+
+static enum weft_rc take_places(struct split *split)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    for (int i = 0; i < sides(split) && rc == WEFT_OK; i++) {
+        rc = weft_group_make_range(0, 1, &split->groups[i]);
+        if (rc == WEFT_OK) {
+            rc = weft_comm_take(split->groups[i], NULL, &split->comms[i]);
+        }
+    }
+    return rc;
+}
+
+static void give_memory(struct split *split)
+{
+    give_places(split);
+    for (int i = 0; i < 2; i++) {
+        weft_group_drop(&split->drafts[i]);
+    }
+    free(split->members);
+    free(split->tree.table);
+}
+
+/* Takes the memory that a member with a colour needs after the members have agreed. */
+static enum weft_rc take_later_memory(struct split *split)
+{
+    struct weft_comm *comm = split->comm;
+    const size_t count = (size_t)split->count;
+    enum weft_rc rc = take_places(split);
+
+    split->members = malloc(count * sizeof(*split->members));
+    if (split->members == NULL) {
+        rc = WEFT_ERR_NOMEM;
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_group_draft_reserve(&split->drafts[0], comm->group->size);
+    }
+    if (rc == WEFT_OK && comm->remote != NULL) {
+        rc = weft_group_draft_reserve(&split->drafts[1], comm->remote->size);
+    }
+    return rc;
+}
+
+static enum weft_rc take_memory(struct split *split)
+{
+    struct weft_tree_agree *tree = &split->tree;
+    enum weft_rc rc;
+
+    tree->entry_bytes = tree->second != NULL ? sizeof(struct entry)
+                                             : offsetof(struct entry, local_context);
+    tree->table = calloc((size_t)split->count, tree->entry_bytes);
+    rc = tree->table != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+    if (rc == WEFT_OK && split->color != MPI_UNDEFINED) {
+        rc = take_later_memory(split);
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_tree_agree_make(tree);
+    }
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    rc = weft_request_take(&split->request);
+    if (rc != WEFT_OK) {
+        weft_tree_agree_unmake(tree);
+    }
+    return rc;
+}
+
 /* ---- the table ---- */
 
 static void done(struct weft_tree_agree *tree, enum weft_rc rc)
@@ -49,58 +162,60 @@ static void done(struct weft_tree_agree *tree, enum weft_rc rc)
     weft_request_complete(split->request, rc);
 }
 
-static enum weft_rc take_table(struct split *split)
+static void fill_in(struct split *split, int key)
+{
+    struct weft_tree_agree *tree = &split->tree;
+
+    split->mine = (struct entry){.color_and_one = (uint32_t)split->color + 1, .key = key};
+    if (split->color != MPI_UNDEFINED) {
+        split->mine.context = weft_context_take();
+        split->mine.local_context = tree->second != NULL ? weft_context_take() : 0;
+    }
+    memcpy(tree->table + tree->entry_bytes * (size_t)weft_tree_agree_position(tree),
+           &split->mine, tree->entry_bytes);
+}
+
+/* Gives the contexts back that this process proposed and no communicator got. */
+static void settle(const struct split *split, const struct weft_comm *made)
+{
+    if (made == NULL || made->context != split->mine.context) {
+        weft_context_give(split->mine.context);
+    }
+    if (made == NULL || made->local == NULL ||
+        made->local->context != split->mine.local_context) {
+        weft_context_give(split->mine.local_context);
+    }
+}
+
+/* With the lock: returns when the table is full, or when there is none. */
+static enum weft_rc fill_table(const char *call, struct split *split, int key)
 {
     struct weft_tree_agree *tree = &split->tree;
     enum weft_rc rc;
 
     weft_agree_sides(split->comm, tree);
-    split->count = tree->first->size + (tree->second != NULL ? tree->second->size : 0);
-    tree->entry_bytes = tree->second != NULL ? sizeof(struct entry)
-                                             : offsetof(struct entry, local_context);
-    tree->table = malloc(tree->entry_bytes * (size_t)split->count);
-    if (tree->table == NULL) {
-        return WEFT_ERR_NOMEM;
-    }
-    rc = weft_request_take(&split->request);
+    split->count = weft_tree_agree_members(tree);
+    tree->kind = WEFT_AGREE_TABLE;
+    tree->channel = weft_channel_of_all(split->comm);
+    tree->done = done;
+    tree->owner = split;
+    rc = take_memory(split);
     if (rc != WEFT_OK) {
-        free(tree->table);
+        weft_tree_agree_refuse(tree, rc);
         return rc;
     }
     split->request->kind = WEFT_REQUEST_SCHEDULE;
     weft_request_set_comm(split->request, split->comm);
-    return WEFT_OK;
-}
-
-/* With the lock: returns when the table is full. */
-static enum weft_rc fill_table(const char *call, struct split *split, int color, int key)
-{
-    const struct weft_channel channel = weft_channel_of_all(split->comm);
-    struct weft_tree_agree *tree = &split->tree;
-
-    split->mine = (struct entry){.color = color, .key = key};
-    if (color != MPI_UNDEFINED) {
-        split->mine.context = weft_context_take();
-        split->mine.local_context = tree->second != NULL ? weft_context_take() : 0;
-    }
-    tree->kind = WEFT_AGREE_TABLE;
-    tree->channel = channel;
-    tree->done = done;
-    tree->owner = split;
-    memcpy(tree->table + tree->entry_bytes * (size_t)weft_tree_agree_position(tree),
-           &split->mine, tree->entry_bytes);
+    fill_in(split, key);
     weft_tree_agree_start(tree);
-    return weft_agree_wait(call, split->request);
+    rc = weft_agree_wait(call, split->request);
+    if (rc != WEFT_OK) {
+        settle(split, NULL);
+    }
+    return rc;
 }
 
 /* ---- what follows from it ---- */
-
-struct member {
-    int key;
-    int rank; /* in the group that is split */
-    uint32_t context;
-    uint32_t local_context;
-};
 
 static int by_key(const void *a, const void *b)
 {
@@ -124,7 +239,7 @@ static int pick(const struct split *split, const struct weft_group *side,
     for (int rank = 0; rank < side->size; rank++) {
         struct entry entry = entry_at(split, begin + rank);
 
-        if (entry.color == split->mine.color) {
+        if (color_of(&entry) == split->color) {
             members[count] =
                 (struct member){entry.key, rank, entry.context, entry.local_context};
             is_sorted = is_sorted && (count == 0 || members[count - 1].key <= entry.key);
@@ -137,22 +252,18 @@ static int pick(const struct split *split, const struct weft_group *side,
     return count;
 }
 
-static enum weft_rc make_group(const struct weft_group *side,
+static enum weft_rc make_group(struct weft_group_draft *draft,
+                               const struct weft_group *side,
                                const struct member *members, int count,
                                struct weft_group **out)
 {
-    struct weft_group_draft draft = {.session = side->session};
+    enum weft_rc rc = WEFT_OK;
 
-    for (int i = 0; i < count; i++) {
-        enum weft_rc rc =
-            weft_group_add(&draft, weft_group_process(side, members[i].rank));
-
-        if (rc != WEFT_OK) {
-            weft_group_drop(&draft);
-            return rc;
-        }
+    draft->session = side->session;
+    for (int i = 0; i < count && rc == WEFT_OK; i++) {
+        rc = weft_group_add(draft, weft_group_process(side, members[i].rank));
     }
-    return weft_group_make(&draft, out);
+    return rc == WEFT_OK ? weft_group_make(draft, out) : rc;
 }
 
 /* The first context proposed counts; of the local ones, if so asked. */
@@ -166,25 +277,13 @@ static uint32_t first_context(const struct member *members, int count, bool is_l
     return context;
 }
 
-/* What became of the contexts that this process proposed. */
-static void settle(const struct split *split, const struct weft_comm *made)
-{
-    if (made == NULL || made->context != split->mine.context) {
-        weft_context_give(split->mine.context);
-    }
-    if (made == NULL || made->local == NULL ||
-        made->local->context != split->mine.local_context) {
-        weft_context_give(split->mine.local_context);
-    }
-}
-
-static enum weft_rc make_intra(struct split *split, struct member *members,
-                               struct weft_comm **out)
+static enum weft_rc make_intra(struct split *split, struct weft_comm **out)
 {
     struct weft_comm *comm = split->comm;
+    struct member *members = split->members;
     const int count = pick(split, comm->group, members);
     struct weft_group *group;
-    enum weft_rc rc = make_group(comm->group, members, count, &group);
+    enum weft_rc rc = make_group(&split->drafts[0], comm->group, members, count, &group);
 
     if (rc != WEFT_OK) {
         return rc;
@@ -198,11 +297,11 @@ static enum weft_rc make_intra(struct split *split, struct member *members,
 }
 
 /* Both sides' members of our colour; nothing where one side has none. */
-static enum weft_rc make_inter(struct split *split, struct member *members,
-                               struct weft_comm **out)
+static enum weft_rc make_inter(struct split *split, struct weft_comm **out)
 {
     struct weft_comm *comm = split->comm;
     const bool is_first = comm->group == split->tree.first;
+    struct member *members = split->members;
     struct member *others = members + comm->size;
     const int count = pick(split, comm->group, members);
     const int other_count = pick(split, comm->remote, others);
@@ -216,9 +315,9 @@ static enum weft_rc make_inter(struct split *split, struct member *members,
         *out = NULL;
         return WEFT_OK;
     }
-    rc = make_group(comm->group, members, count, &group);
+    rc = make_group(&split->drafts[0], comm->group, members, count, &group);
     if (rc == WEFT_OK) {
-        rc = make_group(comm->remote, others, other_count, &remote);
+        rc = make_group(&split->drafts[1], comm->remote, others, other_count, &remote);
     }
     if (rc == WEFT_OK) {
         rc = weft_make_empty(group, remote, comm->errhandler, out);
@@ -244,23 +343,19 @@ static enum weft_rc make_inter(struct split *split, struct member *members,
 /* With the lock. */
 static enum weft_rc make_mine(struct split *split, struct weft_comm **out)
 {
-    struct member *members;
     struct weft_comm *made = NULL;
     enum weft_rc rc;
 
-    if (split->mine.color == MPI_UNDEFINED) {
+    if (split->color == MPI_UNDEFINED) {
         *out = NULL;
         return WEFT_OK;
     }
-    members = malloc((size_t)split->count * sizeof(*members));
-    if (members == NULL) {
-        rc = WEFT_ERR_NOMEM;
-    } else if (weft_comm_is_inter(split->comm)) {
-        rc = make_inter(split, members, &made);
+    give_places(split); /* from which those that are made now come */
+    if (weft_comm_is_inter(split->comm)) {
+        rc = make_inter(split, &made);
     } else {
-        rc = make_intra(split, members, &made);
+        rc = make_intra(split, &made);
     }
-    free(members);
     if (rc == WEFT_OK && made != NULL &&
         (made->context == 0 || (made->local != NULL && made->local->context == 0))) {
         weft_make_undo(made); /* no member has one left */
@@ -277,19 +372,16 @@ static enum weft_rc make_mine(struct split *split, struct weft_comm **out)
 enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color, int key,
                              struct weft_comm **out)
 {
-    struct split split = {.comm = comm};
+    struct split split = {.comm = comm, .color = color};
     enum weft_rc rc;
 
     weft_assert_unlocked();
     weft_lock();
-    rc = take_table(&split);
+    rc = fill_table(call, &split, key);
     if (rc == WEFT_OK) {
-        rc = fill_table(call, &split, color, key);
-        if (rc == WEFT_OK) {
-            rc = make_mine(&split, out);
-        }
-        free(split.tree.table);
+        rc = make_mine(&split, out);
     }
+    give_memory(&split);
     weft_engine_leave();
     weft_unlock();
     return rc;
@@ -301,9 +393,10 @@ enum weft_rc weft_comm_split(const char *call, struct weft_comm *comm, int color
 static bool is_one_color(const struct split *split)
 {
     for (int i = 0; i < split->count; i++) {
-        int color = entry_at(split, i).color;
+        const struct entry entry = entry_at(split, i);
+        const int color = color_of(&entry);
 
-        if (color != MPI_UNDEFINED && color != split->mine.color) {
+        if (color != MPI_UNDEFINED && color != split->color) {
             return false;
         }
     }
@@ -324,28 +417,24 @@ enum weft_rc weft_comm_split_type(struct weft_comm *comm, int type, int key,
                                   const char *resource, struct weft_comm **out)
 {
     static const char call[] = "MPI_Comm_split_type";
-    struct split split = {.comm = comm};
-    int color = my_node();
+    struct split split = {.comm = comm, .color = my_node()};
     enum weft_rc rc;
 
     weft_assert_unlocked();
     if (type == MPI_UNDEFINED ||
         ((type == MPI_COMM_TYPE_HW_GUIDED || type == MPI_COMM_TYPE_RESOURCE_GUIDED) &&
          (resource == NULL || strcmp(resource, "mpi_shared_memory") != 0))) {
-        color = MPI_UNDEFINED;
+        split.color = MPI_UNDEFINED;
     }
     weft_lock();
-    rc = take_table(&split);
-    if (rc == WEFT_OK) {
-        rc = fill_table(call, &split, color, key);
-        if (rc == WEFT_OK && type == MPI_COMM_TYPE_HW_UNGUIDED && is_one_color(&split)) {
-            settle(&split, NULL);
-            *out = NULL;
-        } else if (rc == WEFT_OK) {
-            rc = make_mine(&split, out);
-        }
-        free(split.tree.table);
+    rc = fill_table(call, &split, key);
+    if (rc == WEFT_OK && type == MPI_COMM_TYPE_HW_UNGUIDED && is_one_color(&split)) {
+        settle(&split, NULL);
+        *out = NULL;
+    } else if (rc == WEFT_OK) {
+        rc = make_mine(&split, out);
     }
+    give_memory(&split);
     weft_engine_leave();
     weft_unlock();
     return rc;

@@ -89,7 +89,11 @@ void weft_unmake(struct weft_comm *comm)
     tree->channel = (struct weft_channel){comm->context, WEFT_PLANE_COLL, TAG_RELEASE};
     tree->done = done;
     tree->owner = release;
-    weft_tree_agree_start(tree);
+    if (weft_tree_agree_make(tree) == WEFT_OK) {
+        weft_tree_agree_start(tree);
+    } else {
+        done(tree, WEFT_ERR_NOMEM);
+    }
 }
 
 /* Without the lock: callbacks of the user run. */

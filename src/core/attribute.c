@@ -361,13 +361,19 @@ int weft_attributes_clear(enum weft_kind family, void *handle,
     return err;
 }
 
-void weft_attributes_forget(struct weft_attributes *attributes)
+void weft_attributes_forget_locked(struct weft_attributes *attributes)
 {
-    weft_lock();
+    weft_assert_locked();
     for (uint32_t i = 0; i < attributes->count; i++) {
         release_key(attributes->at[i].key);
     }
     free(attributes->at);
     *attributes = (struct weft_attributes){0};
+}
+
+void weft_attributes_forget(struct weft_attributes *attributes)
+{
+    weft_lock();
+    weft_attributes_forget_locked(attributes);
     weft_unlock();
 }

@@ -83,5 +83,7 @@ int weft_attributes_clear(enum weft_kind family, void *handle,
 
 /* Frees what is left without running callbacks: the library closes. */
 void weft_attributes_forget(struct weft_attributes *attributes);
+/* With the lock: for an object that was never the user's, or is not any more. */
+void weft_attributes_forget_locked(struct weft_attributes *attributes);
 
 #endif

@@ -68,6 +68,7 @@ struct weft_comm {
     uint32_t collectives; /* that were begun on it: the next one's number */
     bool is_freed;        /* the user's handle is gone */
     bool is_revoked;      /* messages of its collectives are dropped: p2p/failed.c */
+    bool is_tentative;    /* an idup is under way: it is undone if that fails */
     bool has_given_up;    /* a collective of ours has failed, and is to be revoked */
 };
 _Static_assert(sizeof(struct weft_comm) < 248, "a duplicate costs under 256 bytes");

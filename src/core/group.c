@@ -88,8 +88,13 @@ int weft_group_rank_of(const struct weft_group *group, uint64_t process)
 /* The formula holds no longer, or there is no more room: all members go to a table. */
 static enum weft_rc make_room(struct weft_group_draft *draft)
 {
-    const int capacity = draft->size < 8 ? 16 : draft->size * 2;
-    uint64_t *table = realloc(draft->table, (size_t)capacity * sizeof(*table));
+    const bool is_reserved = draft->reserve != NULL;
+    const int capacity = is_reserved       ? draft->capacity
+                         : draft->size < 8 ? 16
+                                           : draft->size * 2;
+    uint64_t *table = is_reserved
+                          ? draft->reserve
+                          : realloc(draft->table, (size_t)capacity * sizeof(*table));
 
     if (table == NULL) {
         return WEFT_ERR_NOMEM;
@@ -99,6 +104,7 @@ static enum weft_rc make_room(struct weft_group_draft *draft)
             table[i] = weft_map_process(&draft->map, i);
         }
     }
+    draft->reserve = NULL;
     draft->table = table;
     draft->map.table = table;
     draft->capacity = capacity;
@@ -127,7 +133,7 @@ enum weft_rc weft_group_add(struct weft_group_draft *draft, uint64_t process)
         draft->size++;
         return WEFT_OK;
     }
-    if (draft->size >= draft->capacity) {
+    if (draft->table == NULL || draft->size >= draft->capacity) {
         enum weft_rc rc = make_room(draft);
 
         if (rc != WEFT_OK) {
@@ -138,8 +144,17 @@ enum weft_rc weft_group_add(struct weft_group_draft *draft, uint64_t process)
     return WEFT_OK;
 }
 
+enum weft_rc weft_group_draft_reserve(struct weft_group_draft *draft, int members)
+{
+    assert(draft->size == 0 && draft->reserve == NULL && members > 0);
+    draft->reserve = malloc((size_t)members * sizeof(*draft->reserve));
+    draft->capacity = draft->reserve != NULL ? members : 0;
+    return draft->reserve != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+}
+
 void weft_group_drop(struct weft_group_draft *draft)
 {
+    free(draft->reserve);
     free(draft->table);
     memset(draft, 0, sizeof(*draft));
 }
@@ -182,6 +197,7 @@ enum weft_rc weft_group_make(struct weft_group_draft *draft, struct weft_group *
     group->map = draft->map;
     group->session = draft->session;
     group->rank = weft_group_rank_of(group, self);
+    free(draft->reserve);
     memset(draft, 0, sizeof(*draft)); /* the table is the group's now */
     *out = group;
     return WEFT_OK;

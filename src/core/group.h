@@ -80,8 +80,13 @@ struct weft_group_draft {
     struct weft_map map; /* its table is `table` */
     uint64_t *table;
     int capacity;
-    uint64_t session; /* as in the group */
+    uint64_t *reserve; /* a table for as many as `capacity`, not used yet, or NULL */
+    uint64_t session;  /* as in the group */
 };
+
+/* An empty draft takes room for so many members: no lack of memory refuses them later. */
+WEFT_MUST_CHECK enum weft_rc weft_group_draft_reserve(struct weft_group_draft *draft,
+                                                      int members);
 
 /* Appends a process that is not in it yet. */
 WEFT_MUST_CHECK enum weft_rc weft_group_add(struct weft_group_draft *draft,

@@ -98,6 +98,27 @@ void weft_request_give(struct weft_request *request)
     }
 }
 
+enum weft_rc weft_request_reserve(uint32_t count)
+{
+    struct weft_request *request;
+    uint32_t there = 0;
+    enum weft_rc rc;
+
+    for (request = spare; request != NULL && there < count;
+         request = request->next_spare) {
+        there++;
+    }
+    if (there == count) {
+        return WEFT_OK;
+    }
+    rc = weft_request_take(&request);
+    if (rc == WEFT_OK) {
+        rc = weft_request_reserve(count - 1);
+        weft_request_give(request);
+    }
+    return rc;
+}
+
 uint64_t weft_request_count(void)
 {
     uint64_t count = pool.in_use;

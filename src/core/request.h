@@ -96,6 +96,9 @@ void weft_request_close(void);
 WEFT_MUST_CHECK enum weft_rc weft_request_take(struct weft_request **out);
 void weft_request_give(struct weft_request *request);
 
+/* So many can be taken at once afterwards without memory, until others take them. */
+WEFT_MUST_CHECK enum weft_rc weft_request_reserve(uint32_t count);
+
 /* How many were taken and not given back; looks at all those that were. */
 uint64_t weft_request_count(void);
 

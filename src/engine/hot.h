@@ -143,7 +143,7 @@ struct weft_instance {
     bool is_due;            /* the next poll looks at it */
 };
 
-enum { WEFT_INSTANCES_MAX = 4, WEFT_HOOKS_MAX = 4 };
+enum { WEFT_INSTANCES_MAX = 4, WEFT_HOOKS_MAX = 6 };
 
 /* What rooms above want to be called for, with the lock, in the order in which they have
  * registered (weft_engine_on_*). Behind the last one is NULL, or the end. */

@@ -146,7 +146,9 @@ static struct weft_match_node *make_node(struct weft_match_index *index, uint32_
 {
     struct weft_match_node *n;
 
-    if (index->node_count >= index->bucket_count && make_room(index) != WEFT_OK) {
+    /* Without memory for more buckets their lists get longer. */
+    if (index->node_count >= index->bucket_count && make_room(index) != WEFT_OK &&
+        index->bucket_count == 0) {
         return NULL;
     }
     n = malloc(sizeof(*n));
@@ -494,6 +496,20 @@ static void relink(const struct weft_link *from, struct weft_link *to)
     *to = *from;
     to->previous->next = to;
     to->next->previous = to;
+}
+
+struct weft_waiting *weft_match_find_if(const struct weft_match *match,
+                                        bool (*is_it)(const struct weft_waiting *entry))
+{
+    for (struct weft_link *l = match->all.next; l != &match->all; l = l->next) {
+        struct weft_waiting *entry =
+            (struct weft_waiting *)((char *)l - offsetof(struct weft_waiting, all));
+
+        if (is_it(entry)) {
+            return entry;
+        }
+    }
+    return NULL;
 }
 
 struct weft_waiting *weft_match_find_below(const struct weft_match *match,

@@ -149,6 +149,10 @@ WEFT_MUST_CHECK enum weft_rc weft_match_keep(struct weft_match *match,
 struct weft_waiting *weft_match_find(struct weft_match *match, uint32_t context,
                                      int32_t source, int32_t tag);
 
+/* The oldest waiting message for which `is_it` is true, or NULL. */
+struct weft_waiting *weft_match_find_if(const struct weft_match *match,
+                                        bool (*is_it)(const struct weft_waiting *entry));
+
 /* The oldest waiting message of a context whose tag is below `limit`, or NULL. Looks at
  * all waiting messages. */
 struct weft_waiting *weft_match_find_below(const struct weft_match *match,

@@ -27,7 +27,7 @@ static __attribute__((noinline)) bool is_to_be_kept(struct weft_peer *from,
                                                     const struct weft_header *header,
                                                     const void *data, size_t len)
 {
-    if (weft_engine.failed_count > 0 && weft_p2p_is_revoked(header)) {
+    if (weft_p2p.drops && weft_p2p_is_dropped(header)) {
         weft_p2p_drop(from, header, data);
         return false;
     }
@@ -62,9 +62,9 @@ static void keep(struct weft_peer *from, const struct weft_header *header,
     struct weft_p2p *p = &weft_p2p;
     struct weft_unexpected *kept;
 
-    if (weft_unlikely((weft_engine.failed_count | p->has_checksum |
-                       (header->flags & WEFT_PKT_READY)) != 0 ||
-                      len != header->length) &&
+    if (weft_unlikely(p->drops | p->has_checksum |
+                      ((header->flags & WEFT_PKT_READY) != 0) |
+                      (len != header->length)) &&
         !is_to_be_kept(from, header, data, len)) {
         return;
     }

@@ -14,6 +14,9 @@
  * needs no message of its own. From then on the rank begins no collective on that
  * communicator: others could take what it sends for a part of the one that has failed.
  *
+ * A member of another operation of several ranks that gives it up drops single messages,
+ * those that it would have received (weft_p2p_drop_next).
+ *
  * A process that the network has lost (weft_engine_lost) is treated in the same way. It
  * may be alive, but nothing goes there and nothing comes from it. Only the two processes
  * at the ends of a connection learn that it is lost. So a collective that fails for that
@@ -61,6 +64,43 @@ void weft_p2p_drop_waiting(uint32_t context)
     }
 }
 
+/* ---- single messages ---- */
+
+void weft_p2p_drop_next(uint32_t context, int source, int tag)
+{
+    struct weft_unexpected *message =
+        (struct weft_unexpected *)weft_match_find(&weft_p2p.match, context, source, tag);
+
+    weft_assert_locked();
+    if (message != NULL) {
+        drop(message);
+        return;
+    }
+    weft_p2p_note_unwanted(context, source, tag);
+}
+
+void weft_p2p_on_refuse(bool (*refuses)(const struct weft_header *header))
+{
+    weft_p2p.refuses = refuses;
+}
+
+static bool is_refused(const struct weft_waiting *entry)
+{
+    return weft_p2p.refuses(&((const struct weft_unexpected *)entry)->header);
+}
+
+static void drop_refused(void)
+{
+    struct weft_waiting *entry;
+
+    while (weft_p2p.refuses != NULL &&
+           (entry = weft_match_find_if(&weft_p2p.match, is_refused)) != NULL) {
+        drop((struct weft_unexpected *)entry);
+    }
+}
+
+/* ---- revoking ---- */
+
 /* With two members, both know. */
 static void end_if_others_wait(const struct weft_comm *comm)
 {
@@ -81,6 +121,7 @@ void weft_p2p_revoke(struct weft_comm *comm)
     weft_assert_locked();
     end_if_others_wait(comm);
     comm->is_revoked = true;
+    weft_p2p.drops = true;
     while ((message = (struct weft_unexpected *)weft_match_find_below(
                 &weft_p2p.match, comm->context | WEFT_PLANE_COLL, WEFT_COLL_NUMBERS)) !=
            NULL) {
@@ -227,5 +268,7 @@ void weft_p2p_fail_requests(void)
     weft_transfers_look(); /* what is over is over */
     weft_request_each(fail_if_failed);
     revoke_given_up();
+    drop_refused();
+    weft_p2p.drops = true;
     weft_probe_fail();
 }

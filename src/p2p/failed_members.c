@@ -4,6 +4,8 @@
  */
 #include "p2p/internal.h"
 
+#include <string.h>
+
 static bool is_failed(uint64_t process)
 {
     const struct weft_peer *peer = weft_peer_find(process);
@@ -80,7 +82,7 @@ bool weft_p2p_has_failed_member(const struct weft_header *header)
     return comm != NULL && weft_p2p_failed_from(comm, 0) != MPI_UNDEFINED;
 }
 
-bool weft_p2p_is_revoked(const struct weft_header *header)
+static bool is_revoked(const struct weft_header *header)
 {
     const struct weft_comm *comm;
 
@@ -89,4 +91,45 @@ bool weft_p2p_is_revoked(const struct weft_header *header)
     }
     comm = weft_comm_of_context(header->context);
     return comm != NULL && comm->is_revoked && header->tag < WEFT_COLL_NUMBERS;
+}
+
+/* Messages that are to be dropped when they come. Where there are more than this many,
+ * the oldest entry is forgotten: that message stays. */
+enum { UNWANTED = 64 };
+
+static struct unwanted {
+    uint32_t context; /* 0: none, as for contexts of this plane */
+    int source;
+    int tag;
+} unwanted[UNWANTED];
+static unsigned unwanted_next;
+
+void weft_p2p_note_unwanted(uint32_t context, int source, int tag)
+{
+    if (!weft_p2p.drops) {
+        memset(unwanted, 0, sizeof(unwanted)); /* of before MPI was initialised again */
+    }
+    unwanted[unwanted_next++ % UNWANTED] = (struct unwanted){context, source, tag};
+    weft_p2p.drops = true;
+}
+
+static bool is_unwanted(const struct weft_header *header)
+{
+    for (int i = 0; i < UNWANTED; i++) {
+        struct unwanted *u = &unwanted[i];
+
+        if (u->context == header->context && u->source == (int)header->source &&
+            u->tag == header->tag && u->context != 0) {
+            u->context = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool weft_p2p_is_dropped(const struct weft_header *header)
+{
+    return is_unwanted(header) || is_revoked(header) ||
+           (weft_engine.failed_count > 0 && weft_p2p.refuses != NULL &&
+            weft_p2p.refuses(header));
 }

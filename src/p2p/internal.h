@@ -63,10 +63,14 @@ void weft_p2p_set_checksum(bool has_checksum);
  * not, it depends only on `source`. */
 bool weft_p2p_is_on_all(uint32_t plane, int source);
 
-/* Does this message belong to a collective that was revoked? No rank will receive it. */
-bool weft_p2p_is_revoked(const struct weft_header *header);
+/* Does this message belong to a collective that was revoked, or is it one that
+ * weft_p2p_drop_next() has named? No rank will receive it. */
+bool weft_p2p_is_dropped(const struct weft_header *header);
 
-/* Discards a message of a revoked collective, and completes its send at the sender. */
+/* weft_p2p_drop_next() of a message that has not come. */
+void weft_p2p_note_unwanted(uint32_t context, int source, int tag);
+
+/* Discards a message that no rank will receive, and completes its send at the sender. */
 void weft_p2p_drop(struct weft_peer *from, const struct weft_header *header,
                    const void *data);
 

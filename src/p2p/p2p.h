@@ -166,6 +166,19 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm);
 void weft_p2p_revoke(struct weft_comm *comm);
 
 /*
+ * With the lock: this process does not receive the next message of this source, context
+ * and tag, which may have come. Its sender learns that it is over.
+ */
+void weft_p2p_drop_next(uint32_t context, int source, int tag);
+
+/*
+ * After a failure `refuses` is asked, with the lock, of messages that meet no receive and
+ * of those that wait for one. If it returns true the message is dropped, as above. It
+ * must not send anything that waits for an answer.
+ */
+void weft_p2p_on_refuse(bool (*refuses)(const struct weft_header *header));
+
+/*
  * Waits until all sends are complete whose requests the user has freed: those on `comm`,
  * or, if it is NULL, on any communicator. Takes the lock.
  */

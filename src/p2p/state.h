@@ -14,7 +14,10 @@ struct weft_p2p_request;
 struct weft_p2p {
     bool is_open;
     bool has_checksum;
+    bool drops;        /* some messages without a receive are dropped (failed.c) */
     bool has_unfailed; /* a request of a failed peer is at work, outside the lock */
+    /* Refuses a message that has no receive, in a way of its sender's room; or NULL. */
+    bool (*refuses)(const struct weft_header *header);
     struct weft_instance *network; /* that matches messages; NULL: `match` does */
     struct weft_match match;
     struct weft_unexpected_store unexpected;

@@ -109,17 +109,26 @@ static void withdraw(struct weft_run *run)
     run->sched->running--;
 }
 
+static void cancel_receive(struct weft_run *run, enum weft_rc rc)
+{
+    if (run->request != NULL && !weft_request_is_complete(run->request) &&
+        weft_p2p_cancel(run->request)) {
+        weft_request_complete(run->request, rc);
+    }
+}
+
 /* Their followers end them, later. */
 static void cancel_receives(struct weft_sched *sched)
 {
     for (uint32_t i = 0; i < sched->graph->step_count; i++) {
-        struct weft_run *run = &sched->runs[i];
-
-        if (run->request != NULL && !weft_request_is_complete(run->request) &&
-            weft_p2p_cancel(run->request)) {
-            weft_request_complete(run->request, WEFT_OK);
-        }
+        cancel_receive(&sched->runs[i], WEFT_OK);
     }
+}
+
+static bool is_given_up(const struct weft_run *run)
+{
+    return run->sched->receives_end != WEFT_OK && run->step->kind == WEFT_STEP_RECV &&
+           run->step->peer >= run->sched->given_up_from;
 }
 
 /* Is it a call of the user's function? */
@@ -287,12 +296,23 @@ static void follow(struct weft_schedule *follower);
 
 static void start_message(struct weft_run *run)
 {
-    const enum weft_rc rc = post(run->sched, run->step, &run->request);
+    enum weft_rc rc = post(run->sched, run->step, &run->request);
 
+    if (weft_unlikely(rc == WEFT_ERR_NOMEM && run->sched->goes_on)) {
+        rc = post(run->sched, run->step, &run->request); /* others depend on it */
+    }
     if (weft_unlikely(rc != WEFT_OK)) {
         run->request = NULL;
+        if (run->sched->ops->unbegun != NULL) {
+            run->sched->ops->unbegun(run->sched, (uint32_t)(run - run->sched->runs), rc);
+        }
         end_step(run, rc);
-    } else if (weft_request_is_complete(run->request)) {
+        return;
+    }
+    if (weft_unlikely(is_given_up(run))) {
+        cancel_receive(run, run->sched->receives_end);
+    }
+    if (weft_request_is_complete(run->request)) {
         end_message(run);
     } else {
         run->follower = (struct weft_schedule){.advance = follow,
@@ -521,6 +541,19 @@ void weft_sched_start(struct weft_sched *sched)
         }
     }
     advance(sched);
+}
+
+void weft_sched_give_up_receives(struct weft_sched *sched, int from, enum weft_rc rc)
+{
+    weft_assert_locked();
+    assert(sched->goes_on && rc != WEFT_OK);
+    sched->receives_end = rc;
+    sched->given_up_from = from;
+    for (uint32_t i = 0; i < sched->graph->step_count; i++) {
+        if (is_given_up(&sched->runs[i])) {
+            cancel_receive(&sched->runs[i], rc);
+        }
+    }
 }
 
 void weft_sched_release(struct weft_sched *sched, uint32_t step)

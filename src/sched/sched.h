@@ -69,6 +69,8 @@ struct weft_sched_ops {
     /* A message is over: its request is still there. A send may show the shared one. */
     void (*heard)(struct weft_sched *sched, uint32_t step,
                   const struct weft_request *request);
+    /* A message could not begin; the step is over, with this error. */
+    void (*unbegun)(struct weft_sched *sched, uint32_t step, enum weft_rc rc);
     /* Looks at the word of this step. WEFT_AGAIN: it has not its value yet. Another code
      * ends the step: WEFT_OK, or why the word will never have it. */
     enum weft_rc (*word)(struct weft_sched *sched, const struct weft_step *step);
@@ -123,7 +125,10 @@ struct weft_sched {
     struct weft_run *runs;        /* one for each step; NULL: they are made */
     bool goes_on;                 /* after an error */
     bool goes_on_truncated;       /* after a message that was too long for its buffer */
-    bool reduces_by_call;         /* reduce() calls a function of the user */
+    bool reduces_by_call;      /* reduce() calls a function of the user */
+    enum weft_rc receives_end; /* WEFT_OK, or what receives without a message end with
+                                * that    are given up (weft_sched_give_up_receives) */
+    int given_up_from;         /* these are the receives from this peer on */
     bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
 
     /* ---- */
@@ -148,6 +153,14 @@ void weft_sched_free(struct weft_sched *sched);
 
 /* With the lock. No step of an earlier start is under way. */
 void weft_sched_start(struct weft_sched *sched);
+
+/*
+ * With the lock, of a schedule with `goes_on` that is under way: receives from the peers
+ * `from` and above that have met no message end with `rc`, which is not WEFT_OK, and so
+ * do later ones whose message is not there when they start. The schedule goes on from
+ * there when a thread polls. An owner may set the same before it starts.
+ */
+void weft_sched_give_up_receives(struct weft_sched *sched, int from, enum weft_rc rc);
 
 /* With the lock: a step that also waits for somebody outside is released once by them. */
 void weft_sched_release(struct weft_sched *sched, uint32_t step);

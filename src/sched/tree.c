@@ -27,21 +27,36 @@ static struct subtree child(struct subtree tree, int i)
     return (struct subtree){tree.root + 1 + begin, end - begin};
 }
 
-static struct position find(const struct weft_shape *shape)
+static struct position position_of(int n, int rank)
 {
-    struct position position = {{0, shape->n}, -1};
+    struct position position = {{0, n}, -1};
 
-    while (position.below.root != shape->rank) {
+    while (position.below.root != rank) {
         int i = 0;
 
-        while (child(position.below, i).root + child(position.below, i).length <=
-               shape->rank) {
+        while (child(position.below, i).root + child(position.below, i).length <= rank) {
             i++;
         }
         position.parent = position.below.root;
         position.below = child(position.below, i);
     }
     return position;
+}
+
+static struct position find(const struct weft_shape *shape)
+{
+    return position_of(shape->n, shape->rank);
+}
+
+int weft_tree_neighbours(int n, int rank, int *parent, int children[WEFT_TREE_FAN])
+{
+    const struct position position = position_of(n, rank);
+
+    *parent = position.parent;
+    for (int i = 0; i < child_count(position.below); i++) {
+        children[i] = child(position.below, i).root;
+    }
+    return child_count(position.below);
 }
 
 /* Tells the children when `ready` is over, which the answer of the parent is behind. */

@@ -23,4 +23,8 @@ weft_builder weft_tree_fold;
 weft_builder weft_tree_table;
 weft_builder weft_tree_up;
 
+/* The neighbours of `rank` in the tree of `n` ranks: its children, whose number is
+ * returned, and its parent, which is -1 for the root. */
+int weft_tree_neighbours(int n, int rank, int *parent, int children[WEFT_TREE_FAN]);
+
 #endif

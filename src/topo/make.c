@@ -75,38 +75,36 @@ static enum weft_rc draft_members(const struct weft_comm *comm, int count,
     return weft_group_range_incl(comm->group, count > 0 ? 1 : 0, first_ranks, draft);
 }
 
-/* A communicator of the ranks order[0], order[1], ..., or of the first ones. */
+/* A communicator of the ranks order[0], order[1], ..., or of the first ones. An error
+ * `rc` of before goes to all members. */
 static enum weft_rc make_ordered(const char *call, struct weft_comm *comm, int count,
-                                 const int *order, struct weft_comm **out)
+                                 const int *order, enum weft_rc rc,
+                                 struct weft_comm **out)
 {
     struct weft_group_draft draft = {.size = 0};
-    struct weft_group *group;
-    enum weft_rc rc = draft_members(comm, count, order, &draft);
+    struct weft_group *group = NULL;
 
-    if (rc != WEFT_OK) {
-        return rc;
+    if (rc == WEFT_OK) {
+        rc = draft_members(comm, count, order, &draft);
     }
-    weft_lock();
-    rc = weft_group_make(&draft, &group);
-    weft_unlock();
-    if (rc != WEFT_OK) {
-        return rc;
+    if (rc == WEFT_OK) {
+        weft_lock();
+        rc = weft_group_make(&draft, &group);
+        weft_unlock();
     }
-    rc = weft_comm_create(call, comm, group, out);
-    weft_lock();
-    weft_group_release(group);
-    weft_unlock();
+    rc = weft_comm_create_all(call, comm, group, rc, out);
+    if (group != NULL) {
+        weft_lock();
+        weft_group_release(group);
+        weft_unlock();
+    }
     return rc;
 }
 
-/* Makes a communicator with a topology, which is taken over or released. */
-static enum weft_rc make_with(const char *call, struct weft_comm *comm, int count,
-                              const int *order, struct weft_topology *topology,
-                              struct weft_comm **out)
+/* The communicator gets the topology, or the topology is released. */
+static void attach(enum weft_rc rc, struct weft_topology *topology,
+                   struct weft_comm *made)
 {
-    struct weft_comm *made = NULL;
-    enum weft_rc rc = make_ordered(call, comm, count, order, &made);
-
     weft_assert_unlocked();
     weft_lock();
     if (rc == WEFT_OK && made != NULL) {
@@ -115,18 +113,50 @@ static enum weft_rc make_with(const char *call, struct weft_comm *comm, int coun
         weft_topology_release(topology);
     }
     weft_unlock();
+}
+
+/* Makes a communicator with a topology, which is taken over or released; there is none
+ * where `rc` is an error. */
+static enum weft_rc make_with(const char *call, struct weft_comm *comm, int count,
+                              const int *order, struct weft_topology *topology,
+                              enum weft_rc rc, struct weft_comm **out)
+{
+    struct weft_comm *made = NULL;
+
+    rc = make_ordered(call, comm, count, order, rc, &made);
+    attach(rc, topology, made);
     if (rc == WEFT_OK) {
         *out = made;
     }
     return rc;
 }
 
-/* A topology that no communicator has got. */
-static void drop(struct weft_topology *topology)
+/* A communicator of a part of the members, which alone know that part. */
+static enum weft_rc make_part(const char *call, struct weft_comm *comm, int count,
+                              const int *ranks, struct weft_topology *topology,
+                              struct weft_comm **out)
 {
-    weft_lock();
-    weft_topology_release(topology);
-    weft_unlock();
+    struct weft_group_draft draft = {.size = 0};
+    struct weft_comm *made = NULL;
+    struct weft_group *group;
+    enum weft_rc rc = draft_members(comm, count, ranks, &draft);
+
+    if (rc == WEFT_OK) {
+        weft_lock();
+        rc = weft_group_make(&draft, &group);
+        weft_unlock();
+    }
+    if (rc == WEFT_OK) {
+        rc = weft_comm_create(call, comm, group, &made);
+        weft_lock();
+        weft_group_release(group);
+        weft_unlock();
+    }
+    attach(rc, topology, made);
+    if (rc == WEFT_OK) {
+        *out = made;
+    }
+    return rc;
 }
 
 /* ---- grids ---- */
@@ -163,21 +193,14 @@ enum weft_rc weft_cart_create(const char *call, struct weft_comm *comm,
                               struct weft_comm **out)
 {
     const int count = weft_grid_size(grid);
-    struct weft_topology *topology;
+    struct weft_topology *topology = NULL;
     int *order = NULL;
     enum weft_rc rc = keep_grid(grid, &topology);
 
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    if (is_reordered) {
+    if (rc == WEFT_OK && is_reordered) {
         rc = order_ranks(comm, count, order_grid, grid, &order);
     }
-    if (rc == WEFT_OK) {
-        rc = make_with(call, comm, count, order, topology, out);
-    } else {
-        drop(topology);
-    }
+    rc = make_with(call, comm, count, order, topology, rc, out);
     free(order);
     return rc;
 }
@@ -233,7 +256,7 @@ enum weft_rc weft_cart_sub(const char *call, struct weft_comm *comm, const int r
     rc = keep_part(&grid, remain, &topology);
     if (rc == WEFT_OK) {
         weft_grid_part(&grid, comm->rank, remain, ranks);
-        rc = make_with(call, comm, count, ranks, topology, out);
+        rc = make_part(call, comm, count, ranks, topology, out);
     }
     free(ranks);
     return rc;
@@ -268,23 +291,18 @@ enum weft_rc weft_topo_graph_create(const char *call, struct weft_comm *comm,
                                     bool is_reordered, struct weft_comm **out)
 {
     const int lengths[WEFT_TOPOLOGY_LISTS] = {graph->count, edge_count(graph)};
-    struct weft_topology *topology;
+    struct weft_topology *topology = NULL;
     int *order = NULL;
     enum weft_rc rc = weft_topology_take(MPI_GRAPH, lengths, &topology);
 
-    if (rc != WEFT_OK) {
-        return rc;
+    if (rc == WEFT_OK) {
+        weft_topology_fill(topology, 0, graph->index);
+        weft_topology_fill(topology, 1, graph->edges);
     }
-    weft_topology_fill(topology, 0, graph->index);
-    weft_topology_fill(topology, 1, graph->edges);
-    if (is_reordered) {
+    if (rc == WEFT_OK && is_reordered) {
         rc = order_ranks(comm, graph->count, order_graph, graph, &order);
     }
-    if (rc == WEFT_OK) {
-        rc = make_with(call, comm, graph->count, order, topology, out);
-    } else {
-        drop(topology);
-    }
+    rc = make_with(call, comm, graph->count, order, topology, rc, out);
     free(order);
     return rc;
 }
@@ -309,13 +327,10 @@ enum weft_rc weft_dist_graph_create_adjacent(const char *call, struct weft_comm 
                                              const struct weft_neighbours *out_of,
                                              bool is_weighted, struct weft_comm **out)
 {
-    struct weft_topology *topology;
-    enum weft_rc rc = weft_neighbours_keep(in, out_of, is_weighted, &topology);
+    struct weft_topology *topology = NULL;
+    const enum weft_rc rc = weft_neighbours_keep(in, out_of, is_weighted, &topology);
 
-    if (rc == WEFT_OK) {
-        rc = make_with(call, comm, comm->size, NULL, topology, out);
-    }
-    return rc;
+    return make_with(call, comm, comm->size, NULL, topology, rc, out);
 }
 
 enum weft_rc weft_dist_graph_create(const char *call, struct weft_comm *comm,
@@ -323,7 +338,7 @@ enum weft_rc weft_dist_graph_create(const char *call, struct weft_comm *comm,
                                     struct weft_comm **out)
 {
     struct weft_comm *made = NULL;
-    enum weft_rc rc = make_ordered(call, comm, comm->size, NULL, &made);
+    enum weft_rc rc = make_ordered(call, comm, comm->size, NULL, WEFT_OK, &made);
 
     if (rc != WEFT_OK) {
         return rc;

@@ -320,20 +320,41 @@ static void announced(void)
 
 /* ---- communicators ---- */
 
-/* A communicator with a dead member: not all need to learn that at once. */
-static void make_and_free(int err, MPI_Comm *made)
+/* Makes a communicator of all members, in one way or another; on an error there is none
+ * to free. */
+static int make_one(int way)
 {
-    if (err == MPI_SUCCESS) {
-        CHECK(MPI_Comm_free(made) == MPI_SUCCESS);
-    } else {
-        check_error(err);
+    MPI_Request request;
+    MPI_Comm made = MPI_COMM_NULL;
+    int dims = size;
+    int periods = 0;
+    int err;
+
+    switch (way % 4) {
+    case 0:
+        err = MPI_Comm_dup(MPI_COMM_WORLD, &made);
+        break;
+    case 1:
+        err = MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+        if (err == MPI_SUCCESS) {
+            err = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        break;
+    case 2:
+        err = MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &made);
+        break;
+    default:
+        err = MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periods, 0, &made);
     }
+    if (err == MPI_SUCCESS) {
+        CHECK(MPI_Comm_free(&made) == MPI_SUCCESS);
+    }
+    return err;
 }
 
 /* Also those that wait for one that waits for the dead, and has given up. */
 static void collectives(void)
 {
-    MPI_Comm made;
     int word = rank;
     int sum;
 
@@ -344,8 +365,9 @@ static void collectives(void)
     check_error(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     check_error(
         MPI_Alltoall(memory, 1, MPI_INT, memory + LONG / 2, 1, MPI_INT, MPI_COMM_WORLD));
-    make_and_free(MPI_Comm_dup(MPI_COMM_WORLD, &made), &made);
-    make_and_free(MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &made), &made);
+    for (int way = 0; way < 4; way++) {
+        check_error(make_one(way));
+    }
 }
 
 /* The first of the pair is the left operand. */
@@ -479,6 +501,25 @@ static void barrier_inside(void)
     check_error(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* It dies at any moment of making communicators, while some are before others. All others
+ * get the error, and get it once more. */
+static void making(void)
+{
+    pthread_t killer;
+    int err = MPI_SUCCESS;
+
+    if (is_victim()) {
+        CHECK(pthread_create(&killer, NULL, kill_any_time, NULL) == 0);
+    }
+    for (int i = 0; err == MPI_SUCCESS; i++) {
+        err = make_one(i);
+    }
+    check_error(err);
+    for (int way = 0; way < 4; way++) {
+        check_error(make_one(way));
+    }
+}
+
 /* Those that are left make a communicator of their own, and it works. */
 static void go_on(void)
 {
@@ -544,6 +585,7 @@ static const struct gone_case cases[] = {
     {"large", large},
     {"barrier", barrier},
     {"inside", barrier_inside},
+    {"making", making},
     {"go-on", go_on},
     {"finalize", finalize},
     {"partitioned", recv_partitioned},

@@ -122,12 +122,24 @@ static bool has_failed_member(const struct weft_comm *comm)
     return comm->is_revoked || weft_p2p_failed_from(comm, 0) != MPI_UNDEFINED;
 }
 
+/* Changes a word that a thread of ours awaits. Another process may have done so before:
+ * then it changes once more, because our thread may have gone back to sleep since. */
+static void poison(_Atomic uint32_t *word)
+{
+    uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (!atomic_compare_exchange_weak_explicit(
+        word, &seen, POISON | ((seen + 1) & NUMBERS), memory_order_seq_cst,
+        memory_order_relaxed)) {
+    }
+}
+
 /* With the lock. */
 static void notice_failed(void)
 {
     for (struct waiting *at = all_waiting; at != NULL; at = at->next) {
         if (has_failed_member(at->slots->comm)) {
-            atomic_fetch_or_explicit(at->word, POISON, memory_order_relaxed);
+            poison(at->word);
         }
     }
 }

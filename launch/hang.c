@@ -12,6 +12,7 @@
  */
 #include "job_parts.h"
 
+#include "moves.h"
 #include "proc.h"
 #include "stuck.h"
 
@@ -33,7 +34,8 @@ static const uint64_t MS = UINT64_C(1000000);
 enum { CLIENTS = 8 };
 
 struct seen {
-    uint64_t moves; /* the sum of what counts */
+    uint64_t moves;  /* the sum of what counts */
+    uint64_t newest; /* the time of its newest call that may be a move */
     uint64_t polls;
 };
 
@@ -166,7 +168,27 @@ static bool open_hang(struct job *job)
     return true;
 }
 
-/* True if a rank has moved since the last look. */
+/* What the engine does not count: one-sided operations and accesses to files. A rank that
+ * does nothing else has its calls in its black box. */
+static bool has_called(struct job *job)
+{
+    bool is_moved = false;
+
+    for (int r = 0; r < job->count; r++) {
+        if (job->ranks[r].is_running) {
+            const struct weft_slice *slice =
+                weft_segment_slice(job_segment_of(job, r), (uint32_t)r);
+            const uint64_t newest = moves_newest(weft_slice_trace(slice));
+
+            is_moved |= newest != job->hang->seen[r].newest;
+            job->hang->seen[r].newest = newest;
+        }
+    }
+    return is_moved;
+}
+
+/* True if a rank has moved since the last look. Black boxes are long: they are read only
+ * where no counter has moved. */
 static bool has_moved(struct job *job)
 {
     struct hang *hang = job->hang;
@@ -179,6 +201,8 @@ static bool has_moved(struct job *job)
                 weft_segment_slice(job_segment_of(job, r), (uint32_t)r);
             const uint64_t moves =
                 moves_of(&slice->doing) +
+                atomic_load_explicit(&weft_slice_trace(slice)->now.unnoted,
+                                     memory_order_relaxed) +
                 atomic_load_explicit(&slice->state, memory_order_relaxed) +
                 (uint64_t)job->ranks[r].program;
 
@@ -186,7 +210,7 @@ static bool has_moved(struct job *job)
             hang->seen[r].moves = moves;
         }
     }
-    return is_moved;
+    return is_moved || has_called(job);
 }
 
 /* ---- the root ---- */

@@ -108,6 +108,7 @@ static inline bool find(const void *ours, MPI_Count origin_count, MPI_Datatype t
 static __attribute__((noinline)) int copy_long(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
+    weft_recorder_count();
     return MPI_SUCCESS;
 }
 

@@ -72,6 +72,7 @@ static inline bool swap(const void *in, const void *compare, void *old,
     weft_copy(old, at.memory, at.bytes);
     weft_rma_swap(at.type, compare, in, at.memory);
     weft_update_end(at.near->words);
+    weft_recorder_count();
     return true;
 }
 

@@ -1,8 +1,9 @@
 /*
  * fast.h - the short way of an operation: its data are one block, the target's memory is
  * mapped here (near.h), and an epoch is open. It takes no lock and leaves no note in the
- * black box. A call that is unusual, wrong, or the first on its target finds no place
- * here, and goes the way that checks everything.
+ * black box; all but the shortest puts and gets are counted there. A call that is
+ * unusual, wrong, or the first on its target finds no place here, and goes the way that
+ * checks everything.
  */
 #ifndef WEFT_RMA_FAST_H
 #define WEFT_RMA_FAST_H
@@ -12,6 +13,7 @@
 #include "rma/apply.h"
 #include "rma/direct.h"
 #include "rma/update.h"
+#include "wireup/recorder.h"
 
 /* Relaxed: epochs are opened and closed by calls that the program puts in order. */
 static inline bool weft_fast_may_operate(struct weft_win *win,
@@ -100,6 +102,7 @@ static inline bool weft_fast_copy(struct weft_win *win, int rank, MPI_Aint disp,
     uint64_t at;
     const struct weft_near *near = weft_fast_copied(win, rank, disp, bytes, &at);
 
+    weft_recorder_count();
     return near != NULL && weft_direct_copy(win, near, at, ours, bytes, is_put);
 }
 
@@ -114,6 +117,7 @@ static inline bool weft_fast_change(struct weft_win *win, int rank, MPI_Aint dis
         return false;
     }
     near = weft_fast_copied(win, rank, disp, update->bytes, &at);
+    weft_recorder_count();
     return near != NULL && weft_direct_change(win, near, at, update);
 }
 
@@ -147,6 +151,7 @@ static inline void weft_fast_fence(void)
 #else
     atomic_thread_fence(memory_order_seq_cst);
 #endif
+    weft_recorder_count();
 }
 
 /* An accumulate of at most WEFT_UPDATE_BYTES; what was there before goes to `old`, unless
@@ -162,6 +167,7 @@ static inline void weft_fast_update(struct weft_win *win, const struct weft_near
     }
     weft_rma_apply(op, type, in, memory, bytes);
     weft_update_end(near->words);
+    weft_recorder_count();
 }
 
 #endif

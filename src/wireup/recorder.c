@@ -1,5 +1,7 @@
 #include "wireup/recorder.h"
 
+#include "wireup/polls.h"
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -120,26 +122,6 @@ void weft_recorder_awaits(uint32_t context, int32_t peer, int32_t tag, uint32_t 
     }
 }
 
-static bool is_poll(uint64_t where)
-{
-    switch ((enum weft_call_number)(where >> WEFT_TRACE_CALL_AT)) {
-    case WEFT_CALL_Test:
-    case WEFT_CALL_Testany:
-    case WEFT_CALL_Testall:
-    case WEFT_CALL_Testsome:
-    case WEFT_CALL_Iprobe:
-    case WEFT_CALL_Improbe:
-    case WEFT_CALL_Parrived:
-    case WEFT_CALL_Request_get_status:
-    case WEFT_CALL_Request_get_status_any:
-    case WEFT_CALL_Request_get_status_all:
-    case WEFT_CALL_Request_get_status_some:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The slot of the same call among the last ones, or NULL. */
 static struct weft_trace_slot *find_poll(uint64_t where)
 {
@@ -150,7 +132,7 @@ static struct weft_trace_slot *find_poll(uint64_t where)
         if (there == where) {
             return slot;
         }
-        if (!is_poll(there)) {
+        if (!weft_call_is_poll((unsigned)(there >> WEFT_TRACE_CALL_AT))) {
             return NULL;
         }
     }

@@ -103,6 +103,17 @@ static inline void weft_recorder_leave(void)
     atomic_store_explicit(&weft_recorder.now.inside, 0, memory_order_relaxed);
 }
 
+/* Counts an operation that leaves no event, so that who watches sees the program move. Of
+ * threads that do so at a time one may be lost. */
+static inline void weft_recorder_count(void)
+{
+    _Atomic uint64_t *unnoted = &weft_recorder.now.unnoted;
+
+    atomic_store_explicit(unnoted,
+                          atomic_load_explicit(unnoted, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
 /* With the lock: one thread more waits for long, or one less. */
 static inline void weft_recorder_wait(int more)
 {

@@ -114,6 +114,7 @@ struct weft_trace_now {
     _Atomic uint32_t inside; /* the call that began last has not returned */
     _Atomic uint32_t
         waiting; /* threads that have waited for longer than the first polls */
+    _Atomic uint64_t unnoted; /* operations that leave no event (rma/fast.h), and count */
 };
 
 struct weft_trace {

@@ -14,6 +14,7 @@ enum { PARTS = 4, SMALL = 2048, TAG = 5 };
 
 static int rank;
 static int size;
+static const char *path; /* of a file */
 static char buffer[1 << 16];
 
 /* A macro, so that each call has a line of its own. */
@@ -205,6 +206,69 @@ static void part(void)
     MPI_Barrier(half); /* part meets */
 }
 
+/* ---- jobs that are not stuck ---- */
+
+static MPI_Win window;
+static MPI_File scratch;
+static long one = 1;
+static long old;
+
+static void fetch_once(void)
+{
+    MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 0, MPI_SUM, window);
+    MPI_Win_flush(0, window);
+}
+
+static void put_once(void)
+{
+    MPI_Put(&one, 1, MPI_LONG, size - 1, 0, 1, MPI_LONG, window);
+    MPI_Win_flush_all(window);
+}
+
+static void write_once(void)
+{
+    MPI_File_write_at(scratch, 0, &one, sizeof(one), MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+/* The longest time between two moves of rank 0, so far. */
+static double longest_pause(void)
+{
+    static double last;
+    static double longest;
+    const double now = MPI_Wtime();
+
+    longest = last > 0 && now - last > longest ? now - last : longest;
+    last = now;
+    return longest;
+}
+
+/* Rank 0 works, and all others wait for it. */
+static void works(void)
+{
+    void (*const each[])(void) = {fetch_once, put_once, write_once};
+    long *memory;
+
+    longest_pause();
+    MPI_Win_allocate(sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
+                  &scratch);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+    for (int i = 0; i < 3; i++) {
+        const double begin = MPI_Wtime();
+
+        while (rank == 0 && MPI_Wtime() - begin < 0.6) {
+            each[i]();
+            longest_pause();
+        }
+    }
+    MPI_Win_unlock_all(window);
+    MPI_File_close(&scratch);
+    MPI_Win_free(&window);
+    if (rank == 0) {
+        printf("%f\n", longest_pause());
+    }
+}
+
 /* Not stuck at all: all ranks speak with each other until they are ended. */
 static void busy(void)
 {
@@ -238,6 +302,7 @@ static const struct {
     {"test", test},
     {"part", part},
     {"busy", busy},
+    {"works", works},
 };
 
 int main(int argc, char **argv)
@@ -245,7 +310,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (size_t i = 0; argc == 2 && i < sizeof(all) / sizeof(all[0]); i++) {
+    path = argc == 3 ? argv[2] : "";
+    for (size_t i = 0; argc >= 2 && i < sizeof(all) / sizeof(all[0]); i++) {
         if (strcmp(all[i].name, argv[1]) == 0) {
             all[i].run();                /* runs */
             MPI_Barrier(MPI_COMM_WORLD); /* all meet */
@@ -253,7 +319,7 @@ int main(int argc, char **argv)
             return 0;
         }
     }
-    fprintf(stderr, "usage: hang NAME\n");
+    fprintf(stderr, "usage: hang NAME [FILE]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
     return 2;
 }

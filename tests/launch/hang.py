@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -194,6 +195,22 @@ def a_job_that_moves_is_not_reported_but_on_request():
         claim(report.startswith("mpiexec: SIGUSR1: what the 4 ranks do:\n"), report)
     time.sleep(2.5)
     end(running)
+
+
+@case("one host")
+def one_sided_operations_and_accesses_to_files_are_moves():
+    """Ranks that a busy machine lets stand still for long are reported rightly: then nothing
+    follows."""
+    limit, reports = 0.3, []
+    with tempfile.TemporaryDirectory() as folder:
+        while len(reports) < 4:
+            done = Running([mpiexec_path(), "--hang-timeout", limit, "-n", 2, program("hang"),
+                            "works", Path(folder) / "file"]).finish()
+            equal(done.code, 0, done.err)
+            if not done.err or float(done.out) > limit / 3:
+                return
+            reports.append(done.err.decode())
+    claim(False, "\n".join(reports))
 
 
 def top(*words):

@@ -42,7 +42,7 @@ static int run(const struct weft_call *call)
                               coll.comm == &weft_comm_world &&
                               !weft_slots_are_made(coll.comm);
         const enum weft_rc rc =
-            is_world ? weft_world_barrier(call->function) : weft_coll_run(&coll);
+            is_world ? weft_world_barrier(call->function, false) : weft_coll_run(&coll);
 
         err = weft_raise_rc(coll.comm, rc, call->function);
     }

@@ -1,6 +1,7 @@
 #include "check/rc.h"
 
 #include "base/memory.h"
+#include "coll/disagree.h"
 #include "p2p/p2p.h"
 #include "transfer/accessible.h"
 #include "p2p/truncated.h"
@@ -46,6 +47,8 @@ static struct meaning meaning_of(enum weft_rc rc)
         return (struct meaning){WEFT_E_RC_PROC_FAILED};
     case WEFT_ERR_ADDRESS:
         return (struct meaning){WEFT_E_RC_ADDRESS};
+    case WEFT_ERR_DISAGREE:
+        return (struct meaning){WEFT_E_RC_DISAGREE};
     }
     return (struct meaning){WEFT_E_RC_INTERN};
 }
@@ -138,6 +141,17 @@ int weft_raise_rc(struct weft_comm *comm, enum weft_rc rc, const char *function)
         weft_data_describe_bad(text, sizeof(text));
         weft_unlock();
         return weft_raise_comm(comm, function, WEFT_E_BUFFER_BAD, text);
+    }
+    if (rc == WEFT_ERR_DISAGREE && comm != NULL) {
+        char text[WEFT_DISAGREE_TEXT];
+        int class;
+
+        weft_lock();
+        class = weft_disagree_describe(comm, text, sizeof(text));
+        weft_unlock();
+        return class == MPI_ERR_NO_MEM
+                   ? weft_raise_comm(comm, function, class, WEFT_T_SAID, text)
+                   : weft_raise_comm(comm, function, class, WEFT_T_DISAGREE, text);
     }
     if (rc == WEFT_ERR_TRUNCATE) {
         char text[WEFT_TRUNCATED_TEXT];

@@ -9,6 +9,7 @@
 enum {
     WEFT_FAILED_TEXT = 384,    /* bytes for weft_describe_failed() */
     WEFT_TRUNCATED_TEXT = 160, /* bytes for weft_describe_truncated() */
+    WEFT_DISAGREE_TEXT = 400,  /* bytes for weft_disagree_describe() */
 };
 
 /* The error class of a return code; MPI_SUCCESS for WEFT_OK. */

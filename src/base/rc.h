@@ -24,6 +24,7 @@ enum weft_rc {
     WEFT_ERR_BUFFER,      /* no room in the buffer that the user attached */
     WEFT_ERR_PROC_FAILED, /* the other process has ended, or cannot be reached any more */
     WEFT_ERR_ADDRESS,     /* the user's memory cannot be read, or written */
+    WEFT_ERR_DISAGREE,    /* members of a communicator make calls that do not fit */
 };
 
 #define WEFT_MUST_CHECK __attribute__((warn_unused_result))

@@ -612,6 +612,25 @@
 #define WEFT_T_TRUNCATED   "%s", "receive more, or send less"
 #define WEFT_S_TRUNCATED                                                                 \
     "rank %d has sent %llu bytes%s, and the receive has room for %llu"
+#define WEFT_S_SHORT                                                                     \
+    "rank %d has sent %llu bytes of this collective, and this rank expects %llu"
+#define WEFT_T_DISAGREE                                                                  \
+    "%s", "all members have to make the same calls in the same order, with counts and "  \
+          "types that fit together"
+#define WEFT_S_DISAGREE     "rank %d calls %s, but rank %d calls %s"
+#define WEFT_S_CALL_BYTES   " of %llu bytes"
+#define WEFT_S_CALL_ROOT    " with root %u"
+#define WEFT_S_CALL_OP      " by %s"
+#define WEFT_S_CALL_USER_OP " by a function of the user"
+#define WEFT_S_STARVED                                                                   \
+    "rank %d had no memory for its part of a collective call on this communicator, on "  \
+    "which there are no more collectives"
+#define WEFT_S_BROKEN_BY                                                                 \
+    "rank %d has given this communicator up, because its members made different "        \
+    "collective calls"
+#define WEFT_S_BROKEN                                                                    \
+    "its members have made different collective calls, as an earlier error has said"
+#define WEFT_E_RC_DISAGREE MPI_ERR_OTHER, "members make different collective calls", ""
 #define WEFT_S_RANK_DIED   "%srank %d%s on %s died: %s"
 #define WEFT_S_RANK_OF_JOB " (rank %d of the job)"
 

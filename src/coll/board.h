@@ -35,13 +35,17 @@ struct weft_board_entry {
     alignas(64) _Atomic uint32_t shown; /* the call that the addresses belong to */
     _Atomic uint32_t is_gone;
     _Atomic uint32_t reach;  /* enum weft_reach: can it reach the memory of all others? */
+    _Atomic uint32_t word;   /* which call it is (signature.h) */
     uint64_t from;           /* what it gives */
     uint64_t to;             /* where it gets */
     _Atomic uint64_t given;  /* bytes of a block that it gives */
     _Atomic uint64_t gotten; /* and gets */
     alignas(64) _Atomic uint32_t open; /* written by all, unlike the line before */
     _Atomic uint32_t is_busy;
-    _Atomic uint32_t is_truncated; /* more came than it has room for */
+    /* A member that gives more or less than this one expects: its rank + 1, and what it
+     * gives. Or 0. */
+    _Atomic uint32_t other;
+    _Atomic uint64_t other_bytes;
 };
 _Static_assert(sizeof(struct weft_board_entry) == 128, "two cache lines");
 

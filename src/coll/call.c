@@ -10,6 +10,7 @@
 
 #include "coll/between.h"
 #include "coll/data.h"
+#include "coll/disagree.h"
 #include "coll/flags.h"
 #include "coll/choices.h"
 #include "coll/nodes.h"
@@ -277,6 +278,7 @@ static enum weft_rc make(const struct weft_coll *coll, struct call **out)
             .comm = coll->comm,
             .plane = WEFT_PLANE_COLL,
             .goes_on_truncated = true,
+            .is_exact = true,
             .reduces_by_call = coll->op != NULL && weft_operation_is_user(coll->op),
         };
         set_spaces(call);
@@ -370,10 +372,160 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
     return rc;
 }
 
+/* ---- blocking calls ---- */
+
+/* Keeps the signature of a call for members that ask, and returns its word. Between two
+ * groups a root has several names, and calls are not compared. */
+static inline uint32_t say(const struct weft_coll *coll, uint64_t bytes)
+{
+    struct weft_comm *comm = coll->comm;
+    const uint32_t number = ++comm->blocking % WEFT_SIGNATURE_NUMBERS;
+    struct weft_calls *calls = comm->calls;
+    struct weft_signature says;
+
+    if (weft_unlikely(weft_comm_is_inter(comm))) {
+        return 0;
+    }
+    if (weft_unlikely(calls == NULL)) {
+        weft_lock(); /* another thread may be told of a member that waits */
+        calls = comm->calls != NULL ? comm->calls : weft_calls_make(comm);
+        weft_unlock();
+    }
+    says = (struct weft_signature){weft_signature_what(coll, number), bytes};
+    if (weft_likely(calls != NULL)) {
+        weft_calls_keep(calls, number, &says, weft_slots_calls(comm));
+    }
+    return (uint32_t)says.what;
+}
+
+/* A member whose collectives are broken returns that as the reason of every failure. */
+static enum weft_rc reason_of(const struct weft_comm *comm, enum weft_rc rc)
+{
+    return rc == WEFT_ERR_PROC_FAILED && !weft_calls_are_whole(comm) ? WEFT_ERR_DISAGREE
+                                                                     : rc;
+}
+
+/* A call has freed itself when its request is complete. */
+struct message_wait {
+    struct weft_call_wait base; /* first */
+    struct call *call;
+    const struct weft_request *request;
+};
+
+static bool ask(void *argument, int peer)
+{
+    struct message_wait *wait = argument;
+
+    return weft_call_wait_ask(&wait->base, route(&wait->call->sched, peer).rank);
+}
+
+static void look_for_missing(struct weft_call_wait *base, int first)
+{
+    struct message_wait *wait = (struct message_wait *)base;
+
+    if (!weft_request_is_complete(wait->request)) {
+        base->next = weft_sched_each_peer(&wait->call->sched, first, ask, wait);
+    }
+}
+
+static bool tell(void *argument, int peer)
+{
+    struct message_wait *wait = argument;
+
+    weft_call_wait_tell(&wait->base, route(&wait->call->sched, peer).rank);
+    return true;
+}
+
+static void end_wait(struct weft_call_wait *base)
+{
+    struct message_wait *wait = (struct message_wait *)base;
+
+    if (!weft_request_is_complete(wait->request)) {
+        weft_sched_each_peer(&wait->call->sched, 0, tell, wait);
+        weft_sched_fail(&wait->call->sched, WEFT_ERR_DISAGREE);
+    }
+}
+
+/* Waits for the call's request. The call frees itself when that is complete. */
+static void wait_for_messages(struct call *call, struct weft_request *request)
+{
+    const struct weft_wait_reason why = {call->coll.name, call->coll.comm->name,
+                                         MPI_ANY_SOURCE, MPI_ANY_TAG, 0};
+    struct message_wait wait = {
+        .base = {.comm = call->coll.comm, .missing = look_for_missing, .end = end_wait},
+        .call = call,
+        .request = request,
+    };
+
+    weft_call_wait_begin(&wait.base);
+    weft_wait_locked(request, &why);
+    weft_call_wait_end(&wait.base);
+}
+
+/* The barrier through the segment, which has no way to tell ranks that one gives up: a
+ * rank that learns that others make another call ends the job. */
+struct barrier_wait {
+    struct weft_call_wait base; /* first */
+    struct weft_wait_watch watch;
+};
+
+static void look_for_late(struct weft_call_wait *base, int first)
+{
+    const struct weft_segment *segment = &weft_engine.job->segment;
+
+    for (int i = first; i < base->comm->size; i++) {
+        const int rank = (int)weft_segment_rank(segment, (uint32_t)i);
+
+        if (rank != base->comm->rank && !weft_engine_has_come((uint32_t)i) &&
+            !weft_call_wait_ask(base, rank)) {
+            base->next = i;
+            return;
+        }
+    }
+}
+
+static void end_job(struct weft_call_wait *base)
+{
+    char cause[WEFT_CAUSE_BYTES];
+    const int class = weft_disagree_describe(base->comm, cause, sizeof(cause));
+
+    weft_wireup_abort(weft_engine.job, class, cause);
+}
+
+static struct barrier_wait *wait_of(struct weft_wait_watch *watch)
+{
+    return (struct barrier_wait *)((char *)watch - offsetof(struct barrier_wait, watch));
+}
+
+static void begin_barrier_wait(struct weft_wait_watch *watch)
+{
+    weft_call_wait_begin(&wait_of(watch)->base);
+}
+
+static void end_barrier_wait(struct weft_wait_watch *watch)
+{
+    weft_call_wait_end(&wait_of(watch)->base);
+}
+
+enum weft_rc weft_coll_node_barrier(const char *name, bool is_last)
+{
+    const struct weft_coll coll = {
+        .comm = &weft_comm_world,
+        .name = name,
+        .kind = WEFT_COLL_BARRIER,
+        .is_last = is_last,
+    };
+    struct barrier_wait wait = {
+        .base = {.comm = coll.comm, .missing = look_for_late, .end = end_job},
+        .watch = {begin_barrier_wait, end_barrier_wait},
+    };
+
+    (void)say(&coll, 0);
+    return weft_engine_barrier(name, &wait.watch);
+}
+
 static enum weft_rc run_by_messages(const struct weft_coll *coll)
 {
-    const struct weft_wait_reason why = {coll->name, coll->comm->name, MPI_ANY_SOURCE,
-                                         MPI_ANY_TAG, 0};
     struct weft_request *request;
     struct call *call;
     enum weft_rc rc = begin_new(coll, &call, &request);
@@ -381,7 +533,7 @@ static enum weft_rc run_by_messages(const struct weft_coll *coll)
     if (rc == WEFT_OK) {
         start(call);
         if (!weft_request_is_complete(request)) {
-            weft_wait_locked(request, &why);
+            wait_for_messages(call, request);
         }
         rc = request->rc;
         weft_request_give(request);
@@ -394,7 +546,7 @@ static enum weft_rc run_by_messages(const struct weft_coll *coll)
 /* A blocking call of members that share slots. *is_done becomes false: it is to be made
  * by messages. */
 static enum weft_rc run_in_slots(const struct weft_coll *coll, struct weft_shape *shape,
-                                 struct weft_slots *slots, bool *is_done)
+                                 struct weft_slots *slots, uint32_t word, bool *is_done)
 {
     struct weft_shared *large = weft_slots_large(slots);
     const struct weft_algorithm *algorithm;
@@ -408,13 +560,14 @@ static enum weft_rc run_in_slots(const struct weft_coll *coll, struct weft_shape
     *is_done = algorithm->method != WEFT_BY_GRAPH;
     if (algorithm->method == WEFT_BY_FLAGS) {
         weft_choices_count(algorithm);
-        return weft_flags_run(coll, shape, slots);
+        return weft_flags_run(coll, shape, slots, word);
     }
     if (algorithm->method == WEFT_BY_PIECES) {
         rc = weft_shared_agree(large, coll->name, is_done);
         if (rc == WEFT_OK && *is_done) {
             weft_choices_count(algorithm);
-            rc = weft_shared_call(large, coll, shape);
+            rc = weft_shared_call(large, word, coll, shape);
+            rc = rc == WEFT_ERR_TRUNCATE ? WEFT_ERR_DISAGREE : rc;
         }
         *is_done |= rc != WEFT_OK;
         return rc;
@@ -422,13 +575,63 @@ static enum weft_rc run_in_slots(const struct weft_coll *coll, struct weft_shape
     return WEFT_OK;
 }
 
-enum weft_rc weft_coll_run(const struct weft_coll *coll)
+static struct weft_coll bcast_of(struct weft_comm *comm, const char *name, void *buffer,
+                                 size_t bytes, int root)
 {
-    static const struct weft_slots_ask ask = {weft_coll_bcast, weft_coll_sum};
+    return (struct weft_coll){
+        .comm = comm,
+        .name = name,
+        .kind = WEFT_COLL_BCAST,
+        .root = root,
+        .recv = {.buffer = buffer,
+                 .type = weft_datatype_from_handle(MPI_BYTE),
+                 .count = (MPI_Count)bytes},
+    };
+}
+
+static struct weft_coll sum_of(struct weft_comm *comm, const char *name, const int *mine,
+                               int *all, size_t count)
+{
+    struct weft_datatype *type = weft_datatype_from_handle(MPI_INT);
+
+    return (struct weft_coll){
+        .comm = comm,
+        .name = name,
+        .kind = WEFT_COLL_ALLREDUCE,
+        .op = weft_operation_from_handle(MPI_SUM),
+        .send = {.buffer = mine, .type = type, .count = (MPI_Count)count},
+        .recv = {.buffer = all, .type = type, .count = (MPI_Count)count},
+    };
+}
+
+/* The calls that make slots are a part of the call that needs them: they have no number
+ * and keep no signature. */
+static enum weft_rc bcast_for_slots(struct weft_comm *comm, const char *name,
+                                    void *buffer, size_t bytes, int root)
+{
+    const struct weft_coll coll = bcast_of(comm, name, buffer, bytes, root);
+
+    return run_by_messages(&coll);
+}
+
+static enum weft_rc sum_for_slots(struct weft_comm *comm, const char *name,
+                                  const int *mine, int *all, size_t count)
+{
+    const struct weft_coll coll = sum_of(comm, name, mine, all, count);
+
+    return run_by_messages(&coll);
+}
+
+/* A call on a communicator without slots, which are made if it can have them, or with
+ * sizes of its own. */
+static __attribute__((noinline)) enum weft_rc run_slowly(const struct weft_coll *coll)
+{
+    static const struct weft_slots_ask makers = {bcast_for_slots, sum_for_slots};
+    const uint32_t word = say(coll, weft_coll_common_bytes(coll));
     const size_t count = weft_coll_size_count(coll);
     bool is_done = false;
     struct weft_slots *slots;
-    enum weft_rc rc = weft_slots_of(coll->comm, coll->name, &ask, &slots);
+    enum weft_rc rc = weft_slots_of(coll->comm, coll->name, &makers, &slots);
 
     if (rc != WEFT_OK) {
         return rc;
@@ -441,10 +644,40 @@ enum weft_rc weft_coll_run(const struct weft_coll *coll)
             return WEFT_ERR_NOMEM;
         }
         shape = weft_coll_shape(coll, sizes);
-        rc = run_in_slots(coll, &shape, slots, &is_done);
+        rc = run_in_slots(coll, &shape, slots, word, &is_done);
         free(sizes);
     }
     return is_done ? rc : run_by_messages(coll);
+}
+
+/* A call in slots that are there. */
+static inline enum weft_rc run_at_once(const struct weft_coll *coll)
+{
+    struct weft_shape shape = weft_coll_shape(coll, NULL);
+    const uint32_t word = say(coll, shape.bytes);
+    bool is_done;
+    const enum weft_rc rc = run_in_slots(coll, &shape, coll->comm->slots, word, &is_done);
+
+    return is_done ? rc : run_by_messages(coll);
+}
+
+enum weft_rc weft_coll_run(const struct weft_coll *coll)
+{
+    enum weft_rc rc;
+
+    if (weft_unlikely(!weft_calls_are_whole(coll->comm))) {
+        return WEFT_ERR_DISAGREE;
+    }
+    rc = weft_likely(weft_slots_are_made(coll->comm) && weft_coll_size_count(coll) == 0)
+             ? run_at_once(coll)
+             : run_slowly(coll);
+    if (weft_likely(rc == WEFT_OK)) {
+        return rc;
+    }
+    if (rc == WEFT_ERR_NOMEM) {
+        weft_disagree_starved(coll->comm);
+    }
+    return reason_of(coll->comm, rc);
 }
 
 /* ---- persistent ---- */
@@ -557,31 +790,24 @@ enum weft_rc weft_coll_barrier(struct weft_comm *comm, const char *name)
         &(struct weft_coll){.comm = comm, .name = name, .kind = WEFT_COLL_BARRIER});
 }
 
+enum weft_rc weft_coll_last_barrier(struct weft_comm *comm, const char *name)
+{
+    return weft_coll_run(&(struct weft_coll){
+        .comm = comm, .name = name, .kind = WEFT_COLL_BARRIER, .is_last = true});
+}
+
 enum weft_rc weft_coll_bcast(struct weft_comm *comm, const char *name, void *buffer,
                              size_t bytes, int root)
 {
-    return weft_coll_run(&(struct weft_coll){
-        .comm = comm,
-        .name = name,
-        .kind = WEFT_COLL_BCAST,
-        .root = root,
-        .recv = {.buffer = buffer,
-                 .type = weft_datatype_from_handle(MPI_BYTE),
-                 .count = (MPI_Count)bytes},
-    });
+    const struct weft_coll coll = bcast_of(comm, name, buffer, bytes, root);
+
+    return weft_coll_run(&coll);
 }
 
 enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name, const int *mine,
                            int *all, size_t count)
 {
-    struct weft_datatype *type = weft_datatype_from_handle(MPI_INT);
+    const struct weft_coll coll = sum_of(comm, name, mine, all, count);
 
-    return weft_coll_run(&(struct weft_coll){
-        .comm = comm,
-        .name = name,
-        .kind = WEFT_COLL_ALLREDUCE,
-        .op = weft_operation_from_handle(MPI_SUM),
-        .send = {.buffer = mine, .type = type, .count = (MPI_Count)count},
-        .recv = {.buffer = all, .type = type, .count = (MPI_Count)count},
-    });
+    return weft_coll_run(&coll);
 }

@@ -16,6 +16,7 @@
  *   surroundings.c  nodes and processors, as all members know them
  *   nodes.c       which ranks of a group share a node
  *   slots.c       memory that members on one node share
+ *   disagree.c    members whose calls do not fit together
  *   flags.c       small data through slots, without a graph
  *   shared.c      large data by pieces, without a graph; pieces.c cuts them
  *   the others    builders: one algorithm each, with its cost; levels.h is for those that
@@ -24,8 +25,9 @@
  * Which algorithm runs is the same on all members by construction: it depends on the
  * operation, the bytes of the type signature, whether the operation commutes, the number
  * of ranks, and where the job runs (surroundings.h). It does not depend on what only one
- * rank knows: whether its buffer is contiguous, in place, or aligned. Members that name
- * different sizes, against the standard, may run different algorithms and wait for ever.
+ * rank knows: whether its buffer is contiguous, in place, or aligned. Members that make
+ * different calls, or name different sizes, against the standard, get an error
+ * (disagree.h).
  *
  * Messages travel on the communicator's collective plane. Every call has a number on its
  * communicator, which is its tag, so any number of calls may be outstanding and complete
@@ -94,7 +96,8 @@ struct weft_coll {
     struct weft_comm *comm;
     const char *name; /* of the MPI function; a constant */
     enum weft_coll_kind kind;
-    int root; /* as in MPI; of an intercommunicator MPI_ROOT and MPI_PROC_NULL too */
+    int root;     /* as in MPI; of an intercommunicator MPI_ROOT and MPI_PROC_NULL too */
+    bool is_last; /* a barrier that is a part of MPI_Finalize */
     struct weft_operation *op; /* of a reduction */
     struct weft_coll_side send;
     struct weft_coll_side recv;
@@ -113,8 +116,16 @@ WEFT_MUST_CHECK enum weft_rc weft_coll_start(const struct weft_coll *coll,
 WEFT_MUST_CHECK enum weft_rc weft_coll_init(const struct weft_coll *coll,
                                             struct weft_request **out);
 
-/* For the library itself: barriers, bytes for all, and sums of numbers. */
+/* For the library itself: barriers, bytes for all, and sums of numbers. The name that a
+ * barrier has for members that make another call is MPI_Finalize if it is `is_last`. */
 WEFT_MUST_CHECK enum weft_rc weft_coll_barrier(struct weft_comm *comm, const char *name);
+WEFT_MUST_CHECK enum weft_rc weft_coll_last_barrier(struct weft_comm *comm,
+                                                    const char *name);
+
+/* The barrier of MPI_COMM_WORLD, all of whose ranks are on this node: through the
+ * segment, which needs nothing that other collectives have not made anyway. */
+WEFT_MUST_CHECK enum weft_rc weft_coll_node_barrier(const char *name, bool is_last);
+
 WEFT_MUST_CHECK enum weft_rc weft_coll_bcast(struct weft_comm *comm, const char *name,
                                              void *buffer, size_t bytes, int root);
 WEFT_MUST_CHECK enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name,

@@ -2,8 +2,7 @@
 
 #include "base/copy.h"
 #include "coll/data.h"
-#include "engine/lock.h"
-#include "p2p/truncated.h"
+#include "coll/disagree.h"
 #include "sched/span.h"
 
 #include <assert.h>
@@ -17,7 +16,7 @@ struct run {
     struct weft_wait_reason why;
     struct weft_data send;
     struct weft_data recv;
-    enum weft_rc rc; /* of data that were too long */
+    enum weft_rc rc; /* of a member that gives too much, or too little */
 };
 
 /* ---- one member's data ---- */
@@ -49,18 +48,10 @@ static void keep(struct run *run, uint64_t offset, const void *from, uint64_t by
     }
 }
 
-/* Notes that what a member gives is longer than there is room for. */
-static WEFT_COLD void note_truncated(struct run *run, int rank, uint64_t bytes)
+/* Notes that a member's blocks have another size than this rank's. */
+static WEFT_COLD void note_bytes(struct run *run, int rank, uint64_t bytes)
 {
-    const struct weft_header header = {
-        .context = run->coll->comm->context | (uint32_t)WEFT_PLANE_COLL,
-        .source = (uint32_t)rank,
-    };
-
-    run->rc = WEFT_ERR_TRUNCATE;
-    weft_lock();
-    weft_truncated_note(&header, bytes, run->shape->bytes);
-    weft_unlock();
+    run->rc = weft_disagree_bytes(run->coll->comm, rank, bytes);
 }
 
 /* Takes block `block` of `blocks` that a member has shown: what fits of it, but nothing
@@ -72,8 +63,8 @@ static void take(struct run *run, int rank, int block, int blocks, uint64_t offs
     const uint64_t bytes = shown / (unsigned)blocks;
     const uint64_t room = run->shape->bytes;
 
-    if (weft_unlikely(bytes > room)) {
-        note_truncated(run, rank, bytes);
+    if (weft_unlikely(bytes != room)) {
+        note_bytes(run, rank, bytes);
         if (shown > WEFT_SLOT_BYTES) {
             return;
         }
@@ -86,11 +77,11 @@ static void take_own(struct run *run, uint64_t offset)
 {
     const uint64_t bytes = run->shape->given;
 
-    if (run->shape->is_in_place || bytes == 0) {
+    if (run->shape->is_in_place || (bytes | run->shape->bytes) == 0) {
         return;
     }
-    if (weft_unlikely(bytes > run->shape->bytes)) {
-        note_truncated(run, run->shape->rank, bytes);
+    if (weft_unlikely(bytes != run->shape->bytes)) {
+        note_bytes(run, run->shape->rank, bytes);
         return;
     }
     if (weft_likely(run->send.type == NULL)) {
@@ -212,24 +203,50 @@ static enum weft_rc alltoall(struct run *run)
 
 /* ---- reductions ---- */
 
-/* Combines a part of what the members from `first` to `last` have shown, into `to`. */
-static void fold_part(const struct run *run, int first, int last, uint64_t offset,
-                      uint64_t bytes, void *to)
+/* Blocks that a member of a reduction shows. */
+static uint64_t operand_blocks(const struct run *run)
 {
-    struct weft_datatype *type = run->coll->recv.type;
-    uint64_t shown;
-    const char *data = weft_slots_data(run->slots, last, &shown);
-
-    memcpy(to, data + offset, bytes);
-    for (int rank = last - 1; rank >= first; rank--) {
-        data = weft_slots_data(run->slots, rank, &shown);
-        weft_operation_apply(run->coll->op, type, data + offset, to, bytes / type->size);
-    }
+    return run->coll->kind == WEFT_COLL_REDUCE_SCATTER_BLOCK ? (unsigned)run->shape->n
+                                                             : 1;
 }
 
-static void fold(struct run *run, int first, int last, uint64_t offset)
+/* Combines a part of what the members from 0 to `last` have shown, into `to`. Returns the
+ * rank of a member that has shown more or less than this one, or -1. */
+static int fold_part(const struct run *run, int last, uint64_t offset, uint64_t bytes,
+                     void *to)
 {
-    fold_part(run, first, last, offset, run->shape->bytes, weft_data_at(&run->recv, 0));
+    struct weft_datatype *type = run->coll->recv.type;
+    const uint64_t all = run->shape->bytes * operand_blocks(run);
+    uint64_t shown;
+    const char *data = weft_slots_data(run->slots, last, &shown);
+    int other = shown != all ? last : -1;
+
+    memcpy(to, data + offset, bytes);
+    for (int rank = last - 1; rank >= 0; rank--) {
+        data = weft_slots_data(run->slots, rank, &shown);
+        other = weft_unlikely(shown != all) ? rank : other;
+        weft_operation_apply(run->coll->op, type, data + offset, to, bytes / type->size);
+    }
+    return other;
+}
+
+/* Notes what a member of a reduction gives. */
+static WEFT_COLD void note_operand(struct run *run, int rank)
+{
+    uint64_t shown;
+
+    (void)weft_slots_data(run->slots, rank, &shown);
+    note_bytes(run, rank, shown / operand_blocks(run));
+}
+
+static void fold(struct run *run, int last, uint64_t offset)
+{
+    const int other =
+        fold_part(run, last, offset, run->shape->bytes, weft_data_at(&run->recv, 0));
+
+    if (weft_unlikely(other >= 0)) {
+        note_operand(run, other);
+    }
 }
 
 static enum weft_rc reduce(struct run *run)
@@ -248,18 +265,34 @@ static enum weft_rc reduce(struct run *run)
         }
     }
     if (rc == WEFT_OK) {
-        fold(run, 0, shape->n - 1, 0);
+        fold(run, shape->n - 1, 0);
     }
     return rc;
 }
 
 /* The last one to come combines for all. */
-static void fold_for_all(struct weft_slots *slots, const void *call)
+static bool fold_for_all(struct weft_slots *slots, const void *call)
 {
     const struct run *run = call;
     const uint64_t bytes = run->shape->bytes;
 
-    fold_part(run, 0, run->shape->n - 1, 0, bytes, weft_slots_result(slots, bytes));
+    return fold_part(run, run->shape->n - 1, 0, bytes, weft_slots_result(slots, bytes)) <
+           0;
+}
+
+/* The members' vectors have several lengths: each names a member that differs from it. */
+static WEFT_COLD void note_refused(struct run *run)
+{
+    uint64_t shown;
+
+    run->rc = WEFT_ERR_DISAGREE;
+    for (int rank = 0; rank < run->shape->n; rank++) {
+        (void)weft_slots_data(run->slots, rank, &shown);
+        if (shown != run->shape->bytes) {
+            note_bytes(run, rank, shown);
+            return;
+        }
+    }
 }
 
 static enum weft_rc allreduce(struct run *run)
@@ -272,10 +305,12 @@ static enum weft_rc allreduce(struct run *run)
     if (rc != WEFT_OK) {
         return rc;
     }
-    if (weft_slots_meets(run->slots)) {
-        keep(run, 0, weft_slots_result(run->slots, shape->bytes), shape->bytes);
+    if (!weft_slots_meets(run->slots)) {
+        fold(run, shape->n - 1, 0);
+    } else if (weft_unlikely(weft_slots_has_refused(run->slots))) {
+        note_refused(run);
     } else {
-        fold(run, 0, shape->n - 1, 0);
+        keep(run, 0, weft_slots_result(run->slots, shape->bytes), shape->bytes);
     }
     return WEFT_OK;
 }
@@ -289,7 +324,7 @@ static enum weft_rc reduce_scatter_block(struct run *run)
     give(run, input, 0, shape->bytes * (unsigned)shape->n);
     rc = weft_slots_meet(run->slots, &run->why, NULL, NULL);
     if (rc == WEFT_OK) {
-        fold(run, 0, shape->n - 1, shape->bytes * (unsigned)shape->rank);
+        fold(run, shape->n - 1, shape->bytes * (unsigned)shape->rank);
     }
     return rc;
 }
@@ -304,7 +339,7 @@ static enum weft_rc prefix(struct run *run, int last)
         rc = weft_slots_await(run->slots, rank, &run->why);
     }
     if (rc == WEFT_OK && last >= 0) {
-        fold(run, 0, last, 0);
+        fold(run, last, 0);
     }
     return rc;
 }
@@ -336,19 +371,21 @@ static enum weft_rc (*const kinds[WEFT_COLL_KINDS])(struct run *run) = {
 };
 
 enum weft_rc weft_flags_run(const struct weft_coll *coll, const struct weft_shape *shape,
-                            struct weft_slots *slots)
+                            struct weft_slots *slots, uint32_t word)
 {
     struct run run = {
         .coll = coll,
         .shape = shape,
         .slots = slots,
         .why = {coll->name, coll->comm->name, MPI_ANY_SOURCE, MPI_ANY_TAG, 0},
-        .send = weft_coll_space(&coll->send, weft_coll_elements(coll, true)),
-        .recv = weft_coll_space(&coll->recv, weft_coll_elements(coll, false)),
         .rc = WEFT_OK,
     };
-    enum weft_rc rc = weft_slots_begin(slots, &run.why);
+    enum weft_rc rc = weft_slots_begin(slots, word, &run.why);
 
+    if (coll->kind != WEFT_COLL_BARRIER) { /* which has no buffers */
+        run.send = weft_coll_space(&coll->send, weft_coll_elements(coll, true));
+        run.recv = weft_coll_space(&coll->recv, weft_coll_elements(coll, false));
+    }
     if (rc == WEFT_OK) {
         rc = kinds[coll->kind](&run);
     }

@@ -12,9 +12,9 @@
 #include "coll/shape.h"
 #include "coll/slots.h"
 
-/* Takes the lock only if it has to wait for long. */
+/* Takes the lock only if it has to wait for long. `word` is the call's (signature.h). */
 WEFT_MUST_CHECK enum weft_rc weft_flags_run(const struct weft_coll *coll,
                                             const struct weft_shape *shape,
-                                            struct weft_slots *slots);
+                                            struct weft_slots *slots, uint32_t word);
 
 #endif

@@ -2,40 +2,6 @@
 
 #include "coll/surroundings.h"
 
-#define EACH_GETS  .has_recv_blocks = true
-#define EACH_GIVES .has_send_blocks = true
-#define SIZES      .has_own_sizes = true
-
-static const struct weft_coll_facts facts_of[WEFT_COLL_KINDS] = {
-    [WEFT_COLL_BARRIER] = {0},
-    [WEFT_COLL_BCAST] = {.is_rooted = true},
-    [WEFT_COLL_GATHER] = {.is_rooted = true, EACH_GETS},
-    [WEFT_COLL_GATHERV] = {.is_rooted = true, EACH_GETS, SIZES},
-    [WEFT_COLL_SCATTER] = {.is_rooted = true, EACH_GIVES},
-    [WEFT_COLL_SCATTERV] = {.is_rooted = true, EACH_GIVES, SIZES},
-    [WEFT_COLL_ALLGATHER] = {EACH_GETS},
-    [WEFT_COLL_ALLGATHERV] = {EACH_GETS, SIZES},
-    [WEFT_COLL_ALLTOALL] = {EACH_GIVES, EACH_GETS},
-    [WEFT_COLL_ALLTOALLV] = {EACH_GIVES, EACH_GETS, SIZES},
-    [WEFT_COLL_ALLTOALLW] = {EACH_GIVES, EACH_GETS, SIZES},
-    [WEFT_COLL_REDUCE] = {.is_rooted = true, .is_reduction = true},
-    [WEFT_COLL_ALLREDUCE] = {.is_reduction = true},
-    [WEFT_COLL_REDUCE_SCATTER] = {.is_reduction = true},
-    [WEFT_COLL_REDUCE_SCATTER_BLOCK] = {.is_reduction = true},
-    [WEFT_COLL_SCAN] = {.is_reduction = true},
-    [WEFT_COLL_EXSCAN] = {.is_reduction = true},
-    [WEFT_COLL_NEIGHBOR_ALLGATHER] = {.is_around = true, EACH_GETS},
-    [WEFT_COLL_NEIGHBOR_ALLGATHERV] = {.is_around = true, EACH_GETS, SIZES},
-    [WEFT_COLL_NEIGHBOR_ALLTOALL] = {.is_around = true, EACH_GIVES, EACH_GETS},
-    [WEFT_COLL_NEIGHBOR_ALLTOALLV] = {.is_around = true, EACH_GIVES, EACH_GETS, SIZES},
-    [WEFT_COLL_NEIGHBOR_ALLTOALLW] = {.is_around = true, EACH_GIVES, EACH_GETS, SIZES},
-};
-
-const struct weft_coll_facts *weft_coll_facts(enum weft_coll_kind kind)
-{
-    return &facts_of[kind];
-}
-
 int weft_coll_peers(const struct weft_coll *coll, bool is_send)
 {
     const struct weft_coll_facts *facts = weft_coll_facts(coll->kind);
@@ -154,6 +120,15 @@ static uint64_t block_bytes(const struct weft_coll *coll)
     default:
         return is_gotten ? bytes_of(&coll->recv, 0) : bytes_of(&coll->send, 0);
     }
+}
+
+/* Neighbours agree in pairs: a rank without sources may give any count for them. */
+uint64_t weft_coll_common_bytes(const struct weft_coll *coll)
+{
+    return weft_coll_size_count(coll) == 0 && coll->kind != WEFT_COLL_BARRIER &&
+                   !weft_coll_facts(coll->kind)->is_around
+               ? block_bytes(coll)
+               : 0;
 }
 
 struct weft_shape weft_coll_shape(const struct weft_coll *coll, uint64_t *sizes)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/texts.h"
 #include "base/wait.h"
+#include "coll/disagree.h"
 #include "engine/engine.h"
 #include "engine/wait.h"
 #include "p2p/p2p.h"
@@ -121,15 +122,81 @@ static void await_end(struct weft_shared *shared)
 
 /* ---- waiting ---- */
 
+struct news_wait {
+    struct weft_call_wait base; /* first */
+    struct weft_shared *shared;
+};
+
+/* Has a member not come? Before the first call that is whether it can reach all others.
+ */
+static bool is_missing(const struct weft_shared *shared, int rank)
+{
+    const struct weft_board_entry *entry = &shared->board->entries[rank];
+
+    return shared->reach == WEFT_REACH_UNKNOWN
+               ? atomic_load_explicit(&entry->reach, memory_order_acquire) ==
+                     WEFT_REACH_UNKNOWN
+               : atomic_load_explicit(&entry->shown, memory_order_acquire) !=
+                     shared->call;
+}
+
+/* A member that has shown its buffers says which call it makes; others are asked. */
+static void look_for_missing(struct weft_call_wait *base, int first)
+{
+    const struct weft_shared *shared = ((struct news_wait *)base)->shared;
+
+    for (int rank = first; rank < shared->n; rank++) {
+        const struct weft_board_entry *entry = &shared->board->entries[rank];
+        uint32_t word;
+
+        if (rank == shared->rank) {
+            continue;
+        }
+        if (is_missing(shared, rank)) {
+            if (!weft_call_wait_ask(base, rank)) {
+                base->next = rank;
+                return;
+            }
+            continue;
+        }
+        word = atomic_load_explicit(&entry->word, memory_order_relaxed);
+        if (word == shared->word || shared->reach == WEFT_REACH_UNKNOWN) {
+            continue;
+        }
+        if (weft_signature_is_same_call(word, shared->word)) {
+            weft_call_wait_found(
+                base, rank, word,
+                atomic_load_explicit(&entry->given, memory_order_relaxed));
+            return;
+        }
+        if (!weft_call_wait_ask(base, rank)) { /* it has made this call by another way */
+            base->next = rank;
+            return;
+        }
+    }
+    weft_call_wait_ask_all(base, first);
+}
+
+static void end_wait(struct weft_call_wait *base)
+{
+    tell(((struct news_wait *)base)->shared->board);
+}
+
 static void wait_for_news(struct weft_shared *shared, uint32_t seen)
 {
     const struct weft_wait_reason why = {shared->name, shared->comm->name, MPI_ANY_SOURCE,
                                          MPI_ANY_TAG, 0};
+    struct news_wait wait = {
+        .base = {.comm = shared->comm, .missing = look_for_missing, .end = end_wait},
+        .shared = shared,
+    };
     struct weft_shared **at;
 
     shared->next_waiting = all_waiting;
     all_waiting = shared;
+    weft_call_wait_begin(&wait.base);
     weft_engine_wait_word(&shared->board->news, seen, &shared->board->sleepers, &why);
+    weft_call_wait_end(&wait.base);
     for (at = &all_waiting; *at != shared; at = &(*at)->next_waiting) {
     }
     *at = shared->next_waiting;
@@ -151,8 +218,11 @@ static enum weft_rc await(struct weft_shared *shared, uint32_t seen)
         !shared->has_looked) {
         look_at_buffers(shared);
     }
-    if (shared->comm->is_revoked ||
-        weft_p2p_failed_from(shared->comm, 0) != MPI_UNDEFINED) {
+    if (!weft_calls_are_whole(shared->comm)) {
+        (void)give_up(shared);
+        rc = WEFT_ERR_DISAGREE;
+    } else if (shared->comm->is_revoked ||
+               weft_p2p_failed_from(shared->comm, 0) != MPI_UNDEFINED) {
         rc = give_up(shared);
     } else if (shared->stuck_since != 0) {
         await_end(shared);
@@ -314,7 +384,8 @@ void weft_shared_show(struct weft_shared *shared, const struct weft_shown *shown
     entry->to = (uint64_t)(uintptr_t)shown->gets.buffer;
     atomic_store_explicit(&entry->given, shown->given, memory_order_relaxed);
     atomic_store_explicit(&entry->gotten, shown->gotten, memory_order_relaxed);
-    atomic_store_explicit(&entry->is_truncated, 0, memory_order_relaxed);
+    atomic_store_explicit(&entry->word, shared->word, memory_order_relaxed);
+    atomic_store_explicit(&entry->other, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->open, shown->open, memory_order_relaxed);
     atomic_store_explicit(&entry->shown, shared->call, memory_order_release);
     tell(shared->board);
@@ -329,6 +400,8 @@ static bool is_over(const struct weft_shared *shared)
 enum weft_rc weft_shared_run(struct weft_shared *shared, void (*step)(void *work),
                              void *work)
 {
+    uint32_t other;
+
     for (;;) {
         const uint32_t seen = news(shared);
         enum weft_rc rc;
@@ -342,9 +415,14 @@ enum weft_rc weft_shared_run(struct weft_shared *shared, void (*step)(void *work
             return rc;
         }
     }
-    return atomic_load_explicit(&mine(shared)->is_truncated, memory_order_relaxed) != 0
-               ? WEFT_ERR_TRUNCATE
-               : WEFT_OK;
+    other = atomic_load_explicit(&mine(shared)->other, memory_order_relaxed);
+    if (weft_likely(other == 0)) {
+        return WEFT_OK;
+    }
+    (void)weft_disagree_bytes(
+        shared->comm, (int)other - 1,
+        atomic_load_explicit(&mine(shared)->other_bytes, memory_order_relaxed));
+    return WEFT_ERR_TRUNCATE;
 }
 
 /* ---- pieces ---- */
@@ -420,10 +498,13 @@ bool weft_shared_put(struct weft_shared *shared, int rank, uint64_t offset,
            fail(shared);
 }
 
-void weft_shared_truncate(struct weft_shared *shared, int rank)
+void weft_shared_note_other(struct weft_shared *shared, int rank, int other,
+                            uint64_t bytes)
 {
-    atomic_store_explicit(&shared->board->entries[rank].is_truncated, 1,
-                          memory_order_relaxed);
+    struct weft_board_entry *entry = &shared->board->entries[rank];
+
+    atomic_store_explicit(&entry->other_bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&entry->other, (uint32_t)other + 1, memory_order_relaxed);
 }
 
 void weft_shared_close_one(struct weft_shared *shared, int rank)

@@ -45,6 +45,7 @@ struct weft_shared {
     int n;
     int rank;
     uint32_t call;           /* the one under way, or the last */
+    uint32_t word;           /* which call it is (signature.h) */
     enum weft_reach reach;   /* of all members */
     bool has_looked;         /* this rank's buffers are not the cause of the trouble */
     uint64_t stuck_since;    /* ns: a piece of ours could not be moved; 0: none */
@@ -74,20 +75,24 @@ WEFT_MUST_CHECK enum weft_rc weft_shared_agree(struct weft_shared *shared,
 /*
  * A call, in this order. After begin() this member resets the claims that it owns. Then
  * it shows its buffers. run() calls step(), which moves all pieces that can be moved, as
- * often as there is news, and returns when nobody needs the buffers any more.
- * WEFT_ERR_TRUNCATE: somebody has called truncate().
+ * often as there is news, and returns when no member needs the buffers any more.
+ * WEFT_ERR_TRUNCATE: a member gives another number of bytes, which is noted
+ * (disagree.h). WEFT_ERR_DISAGREE: members make different calls.
  */
 void weft_shared_begin(struct weft_shared *shared, const char *name);
 void weft_shared_show(struct weft_shared *shared, const struct weft_shown *shown);
 WEFT_MUST_CHECK enum weft_rc weft_shared_run(struct weft_shared *shared,
                                              void (*step)(void *work), void *work);
 
-/* For step(). Has that member shown its buffers for this call? */
+/* For step(). Has that member shown its buffers for this call? If it makes another call
+ * under this number, it has not. */
 static inline bool weft_shared_has(const struct weft_shared *shared, int rank)
 {
+    const struct weft_board_entry *entry = &shared->board->entries[rank];
+
     /* Pairs with the release in weft_shared_show(). */
-    return atomic_load_explicit(&shared->board->entries[rank].shown,
-                                memory_order_acquire) == shared->call;
+    return atomic_load_explicit(&entry->shown, memory_order_acquire) == shared->call &&
+           atomic_load_explicit(&entry->word, memory_order_relaxed) == shared->word;
 }
 
 /* What bytes that member gives and gets in this call. False: it has not come, or has
@@ -111,8 +116,10 @@ bool weft_shared_get(struct weft_shared *shared, int rank, uint64_t offset, void
 bool weft_shared_put(struct weft_shared *shared, int rank, uint64_t offset,
                      const void *from, size_t bytes);
 
-/* Before the claims are closed: that member was to get more than it has room for. */
-void weft_shared_truncate(struct weft_shared *shared, int rank);
+/* Before the claims are closed: the member `other` gives that member a number of bytes
+ * that it does not expect. */
+void weft_shared_note_other(struct weft_shared *shared, int rank, int other,
+                            uint64_t bytes);
 
 /* All pieces of claims are done: one thing less concerns that member, or all members. */
 void weft_shared_close_one(struct weft_shared *shared, int rank);
@@ -146,7 +153,7 @@ uint64_t weft_shared_workers(const struct weft_shared *shared);
 /* ---- calls (shared_call.c) ---- */
 
 /* Performs a call, once all members have agreed that they can. */
-WEFT_MUST_CHECK enum weft_rc weft_shared_call(struct weft_shared *shared,
+WEFT_MUST_CHECK enum weft_rc weft_shared_call(struct weft_shared *shared, uint32_t word,
                                               const struct weft_coll *coll,
                                               const struct weft_shape *shape);
 

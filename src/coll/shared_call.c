@@ -12,8 +12,10 @@ static weft_shared_operation *const operations[WEFT_COLL_KINDS] = {
     [WEFT_COLL_REDUCE_SCATTER_BLOCK] = weft_shared_reduce,
 };
 
-enum weft_rc weft_shared_call(struct weft_shared *shared, const struct weft_coll *coll,
+enum weft_rc weft_shared_call(struct weft_shared *shared, uint32_t word,
+                              const struct weft_coll *coll,
                               const struct weft_shape *shape)
 {
+    shared->word = word;
     return operations[coll->kind](shared, coll, shape);
 }

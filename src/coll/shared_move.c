@@ -132,8 +132,8 @@ static void copy_own_block(const struct moves *m)
     if (to != from) {
         memcpy(to, from, m->given < m->gotten ? m->given : m->gotten);
     }
-    if (m->given > m->gotten) {
-        weft_shared_truncate(m->shared, m->shared->rank);
+    if (m->given != m->gotten) {
+        weft_shared_note_other(m->shared, m->shared->rank, m->shared->rank, m->given);
     }
 }
 
@@ -153,7 +153,8 @@ struct block {
     uint64_t from_at; /* behind what the one shows */
     uint64_t to_at;   /* and the other */
     uint64_t bytes;
-    bool is_truncated;
+    uint64_t given; /* by the one */
+    bool is_other;  /* than the other expects */
     struct weft_pieces pieces;
 };
 
@@ -180,7 +181,8 @@ static bool find_block(const struct moves *m, int from, int to, struct block *bl
         .from_at = m->has_gives ? given * (uint64_t)to : 0,
         .to_at = m->has_gets ? gotten * (uint64_t)from : 0,
         .bytes = given < gotten ? given : gotten,
-        .is_truncated = given > gotten,
+        .given = given,
+        .is_other = given != gotten,
     };
     block->pieces = weft_pieces_of_block(block->bytes, m->kind == WEFT_COLL_BCAST);
     return true;
@@ -206,8 +208,8 @@ static bool take(const struct moves *m, const struct block *block,
 static void count(const struct moves *m, const struct block *block)
 {
     if (weft_claims_count(block->claims, block->pieces.count)) {
-        if (block->is_truncated) {
-            weft_shared_truncate(m->shared, block->to);
+        if (block->is_other) {
+            weft_shared_note_other(m->shared, block->to, block->from, block->given);
         }
         weft_shared_close_one(m->shared, block->from);
         weft_shared_close_one(m->shared, block->to);

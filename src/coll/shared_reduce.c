@@ -211,16 +211,33 @@ static bool are_all_equal(const struct fold *f)
     return true;
 }
 
+/* Tells a member of the first one whose vector differs from its own. */
+static void tell_of_other(struct fold *f, int rank, uint64_t blocks)
+{
+    uint64_t own[2];
+    uint64_t other[2];
+
+    (void)weft_shared_look(f->shared, rank, &own[0], &own[1]);
+    for (int at = 0; at < f->shared->n; at++) {
+        if (weft_shared_look(f->shared, at, &other[0], &other[1]) &&
+            (own[0] != other[0] || own[1] != other[1])) {
+            weft_shared_note_other(f->shared, rank, at, other[0] / blocks);
+            return;
+        }
+    }
+}
+
 /* Against the standard they do not: whoever comes first ends the call for all. */
 static void refuse(struct fold *f)
 {
+    const bool has_blocks = f->coll->kind == WEFT_COLL_REDUCE_SCATTER_BLOCK;
     struct weft_shared *s = f->shared;
 
     if (!weft_claims_take_all(&s->board->all, s->call)) {
         return;
     }
     for (int rank = 0; rank < s->n; rank++) {
-        weft_shared_truncate(s, rank);
+        tell_of_other(f, rank, has_blocks ? (uint64_t)s->n : 1);
     }
     weft_shared_close_all(s);
 }

@@ -1,6 +1,7 @@
 #include "coll/slots.h"
 
 #include "base/wait.h"
+#include "coll/disagree.h"
 #include "coll/shared.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
@@ -21,11 +22,14 @@ enum {
 /* ---- what is shared ---- */
 
 struct meeting {
-    _Atomic uint32_t arrived;
+    _Atomic uint64_t arrived; /* members, and from bit 32 on the sum of their marks */
     _Atomic uint32_t generation;
     _Atomic uint32_t sleepers; /* on `generation` */
-    uint32_t unused[13];
+    _Atomic uint32_t verdict;  /* enum verdict, of the last one to come, for all */
+    uint32_t unused[11];
 };
+
+enum verdict { AGREED, REFUSED, DISAGREED };
 
 struct head {
     _Atomic uint32_t done;     /* the last call that this member has finished */
@@ -35,7 +39,7 @@ struct head {
 
 struct line {
     _Atomic uint32_t flag; /* the call whose data are here */
-    uint32_t unused;
+    uint32_t word;         /* which call it is (signature.h) */
     uint64_t bytes;
     uint8_t data[WEFT_SLOT_INLINE];
 };
@@ -64,6 +68,7 @@ struct weft_slots {
     int n;
     int rank;
     uint32_t call;     /* the call under way, or the last one */
+    uint32_t word;     /* which call it is */
     uint32_t finished; /* a call that all members have finished, by all that we know */
     uint32_t meetings;
     bool is_crowded;
@@ -206,28 +211,95 @@ static bool is_there(const struct awaited *a)
     return is_reached(a, atomic_load_explicit(a->word, memory_order_acquire));
 }
 
+/* ---- members that do not come, or come with another call ---- */
+
+struct long_wait {
+    struct weft_call_wait base; /* first */
+    struct weft_slots *slots;
+    const struct awaited *awaited;
+};
+
+/* The bytes of a block in the call of a line, which has the blocks of all members in some
+ * collectives. */
+static uint64_t block_bytes(const struct weft_slots *slots, const struct line *line)
+{
+    switch (weft_signature_kind(line->word)) {
+    case WEFT_COLL_SCATTER:
+    case WEFT_COLL_ALLTOALL:
+    case WEFT_COLL_REDUCE_SCATTER_BLOCK:
+        return line->bytes / (unsigned)slots->n;
+    case WEFT_COLL_REDUCE_SCATTER:
+        return 0;
+    default:
+        return line->bytes;
+    }
+}
+
+/* A member that has shown its line says there which call it makes; others are asked. */
+static void look_for_missing(struct weft_call_wait *base, int first)
+{
+    const struct long_wait *wait = (struct long_wait *)base;
+    const struct weft_slots *slots = wait->slots;
+
+    for (int rank = first; rank < slots->n; rank++) {
+        const struct line *line = line_of(slots, rank);
+
+        if (rank == slots->rank) {
+            continue;
+        }
+        if (atomic_load_explicit(&line->flag, memory_order_acquire) != slots->call ||
+            !weft_signature_is_same_call(line->word, slots->word)) {
+            if (!weft_call_wait_ask(base, rank)) {
+                base->next = rank;
+                return;
+            }
+        } else if (line->word != slots->word) {
+            weft_call_wait_found(base, rank, line->word, block_bytes(slots, line));
+            return;
+        }
+    }
+    weft_call_wait_ask_all(base, first);
+}
+
+static void end_wait(struct weft_call_wait *base)
+{
+    const struct awaited *a = ((struct long_wait *)base)->awaited;
+
+    poison(a->word);
+    weft_wait_wake(a->word, a->sleepers);
+}
+
 static enum weft_rc wait_long(struct weft_slots *slots, const struct awaited *a,
                               const struct weft_wait_reason *why)
 {
     struct waiting self = {.slots = slots, .word = a->word};
+    struct long_wait long_wait = {
+        .base = {.comm = slots->comm, .missing = look_for_missing, .end = end_wait},
+        .slots = slots,
+        .awaited = a,
+    };
     enum weft_rc rc = WEFT_OK;
     struct waiting **at;
 
     weft_lock();
     self.next = all_waiting;
     all_waiting = &self;
+    weft_call_wait_begin(&long_wait.base);
     while (rc == WEFT_OK) {
         const uint32_t seen = atomic_load_explicit(a->word, memory_order_acquire);
 
         if (is_reached(a, seen)) {
             break;
         }
-        if (has_failed_member(slots->comm)) {
+        if (!weft_calls_are_whole(slots->comm)) {
+            rc = WEFT_ERR_DISAGREE;
+        } else if (has_failed_member(slots->comm)) {
             rc = give_up(slots->comm);
         } else {
             weft_engine_wait_word(a->word, seen, a->sleepers, why);
         }
     }
+    weft_call_wait_end(&long_wait.base);
     for (at = &all_waiting; *at != &self; at = &(*at)->next) {
     }
     *at = self.next;
@@ -283,6 +355,26 @@ static void store(struct weft_slots *slots, _Atomic uint32_t *word, uint32_t val
             weft_node_notice(slots->areas[rank], WEFT_WAKE_ALL);
         }
     }
+}
+
+/*
+ * A member's line has another word. If it is of another number, that member has made this
+ * rank's call by another way, and its answer says which call that was: waits for it.
+ */
+static WEFT_COLD enum weft_rc differ(struct weft_slots *slots, int rank,
+                                     const struct weft_wait_reason *why)
+{
+    struct line *line = line_of(slots, rank);
+    const struct awaited never = {
+        .word = &line->flag,
+        .sleepers = &slots->shared->members[rank].head.sleepers,
+        .value = POISON,
+    };
+
+    return weft_signature_is_same_call(line->word, slots->word)
+               ? weft_disagree_word(slots->comm, rank, line->word,
+                                    block_bytes(slots, line))
+               : wait_long(slots, &never, why);
 }
 
 /* ---- making ---- */
@@ -457,6 +549,14 @@ void weft_slots_give(struct weft_extent extent)
     }
 }
 
+uint32_t weft_slots_calls(const struct weft_comm *comm)
+{
+    return weft_slots_are_made(comm)
+               ? comm->slots->call +
+                     (comm->slots->large != NULL ? comm->slots->large->call << 16 : 0)
+               : 0;
+}
+
 struct weft_shared *weft_slots_large(const struct weft_slots *slots)
 {
     return slots->large;
@@ -494,12 +594,13 @@ static enum weft_rc await_readers(struct weft_slots *slots,
     return rc;
 }
 
-enum weft_rc weft_slots_begin(struct weft_slots *slots,
+enum weft_rc weft_slots_begin(struct weft_slots *slots, uint32_t word,
                               const struct weft_wait_reason *why)
 {
     enum weft_rc rc = is_job_whole() ? WEFT_OK : check_members(slots->comm);
 
     slots->call = (slots->call + 1) & NUMBERS;
+    slots->word = word;
     if (rc == WEFT_OK && !is_at_least(slots->finished, call_before(slots))) {
         rc = await_readers(slots, why);
     }
@@ -525,19 +626,29 @@ void weft_slots_show(struct weft_slots *slots, uint64_t bytes)
 {
     struct line *line = line_of(slots, slots->rank);
 
+    line->word = slots->word;
     line->bytes = bytes;
     store(slots, &line->flag, slots->call,
           &slots->shared->members[slots->rank].head.sleepers);
 }
 
+static inline enum weft_rc await_line(struct weft_slots *slots, int rank,
+                                      const struct weft_wait_reason *why)
+{
+    struct line *line = line_of(slots, rank);
+    const struct awaited a = {&line->flag, &slots->shared->members[rank].head.sleepers,
+                              slots->call, false};
+    const enum weft_rc rc = wait_for(slots, &a, why);
+
+    return rc == WEFT_OK && weft_unlikely(line->word != slots->word)
+               ? differ(slots, rank, why)
+               : rc;
+}
+
 enum weft_rc weft_slots_await(struct weft_slots *slots, int rank,
                               const struct weft_wait_reason *why)
 {
-    const struct awaited a = {&line_of(slots, rank)->flag,
-                              &slots->shared->members[rank].head.sleepers, slots->call,
-                              false};
-
-    return wait_for(slots, &a, why);
+    return await_line(slots, rank, why);
 }
 
 const void *weft_slots_data(const struct weft_slots *slots, int rank, uint64_t *bytes)
@@ -570,30 +681,68 @@ static enum weft_rc look_at_all(struct weft_slots *slots,
 
     for (int rank = 0; rank < slots->n && rc == WEFT_OK; rank++) {
         if (rank != slots->rank) {
-            rc = weft_slots_await(slots, rank, why);
+            rc = await_line(slots, rank, why);
         }
     }
     return rc;
 }
 
+/* Words of which some differ have marks whose sum is, but for chance, not that of words
+ * that are equal. */
+static uint32_t mark_of(uint32_t word)
+{
+    word = (word ^ word >> 15) * UINT32_C(0x2c1b3c6d);
+    word = (word ^ word >> 12) * UINT32_C(0x297a2d39);
+    return word ^ word >> 15;
+}
+
+/* All lines are shown: the first member whose call is another one. */
+static enum weft_rc find_other_word(struct weft_slots *slots,
+                                    const struct weft_wait_reason *why)
+{
+    for (int rank = 0; rank < slots->n; rank++) {
+        if (line_of(slots, rank)->word != slots->word) {
+            return differ(slots, rank, why);
+        }
+    }
+    return WEFT_ERR_DISAGREE;
+}
+
+/* Members that have made different numbers of calls in slots do not agree, either: they
+ * show and read lines of different rounds. The last one to come says for all how it went,
+ * before it lets them go. */
 static enum weft_rc meet(struct weft_slots *slots, const struct weft_wait_reason *why,
                          weft_slots_fold *fold, const void *call)
 {
     struct meeting *meeting = &slots->shared->meeting;
-    const uint32_t others = (uint32_t)slots->n - 1;
+    const uint32_t n = (uint32_t)slots->n;
+    const uint32_t mark = mark_of(slots->word ^ slots->call * UINT32_C(0x9e3779b1));
+    const uint64_t self = (uint64_t)mark << 32 | 1;
     const struct awaited over = {&meeting->generation, &meeting->sleepers,
                                  slots->meetings, false};
+    const uint64_t arrived =
+        self + atomic_fetch_add_explicit(&meeting->arrived, self, memory_order_acq_rel);
+    enum verdict verdict = AGREED;
 
-    if (atomic_fetch_add_explicit(&meeting->arrived, 1, memory_order_acq_rel) != others) {
-        return wait_for(slots, &over, why);
+    if ((uint32_t)arrived != n) {
+        const enum weft_rc rc = wait_for(slots, &over, why);
+
+        return rc == WEFT_OK && weft_unlikely(atomic_load_explicit(
+                                                  &meeting->verdict,
+                                                  memory_order_relaxed) == DISAGREED)
+                   ? find_other_word(slots, why)
+                   : rc;
     }
-    if (fold != NULL) {
-        fold(slots, call);
+    if (weft_unlikely(arrived >> 32 != mark * n)) {
+        verdict = DISAGREED;
+    } else if (fold != NULL && !fold(slots, call)) {
+        verdict = REFUSED;
     }
     atomic_store_explicit(&meeting->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&meeting->verdict, verdict, memory_order_relaxed);
     atomic_store_explicit(&meeting->generation, slots->meetings, memory_order_seq_cst);
     weft_wait_wake(&meeting->generation, &meeting->sleepers);
-    return WEFT_OK;
+    return verdict == DISAGREED ? find_other_word(slots, why) : WEFT_OK;
 }
 
 enum weft_rc weft_slots_meet(struct weft_slots *slots, const struct weft_wait_reason *why,
@@ -607,6 +756,12 @@ enum weft_rc weft_slots_meet(struct weft_slots *slots, const struct weft_wait_re
         note_all_here(slots);
     }
     return rc;
+}
+
+bool weft_slots_has_refused(const struct weft_slots *slots)
+{
+    return atomic_load_explicit(&slots->shared->meeting.verdict, memory_order_relaxed) ==
+           REFUSED;
 }
 
 void *weft_slots_result(struct weft_slots *slots, uint64_t bytes)

@@ -17,8 +17,8 @@
  * load of the members that write the same line again, ROUNDS calls later.
  *
  * Where ranks outnumber processors, members meet instead of looking at each other's
- * flags: each adds one to `arrived`, and the last one, who has seen what all others wrote
- * before they came (acquire and release), sets `arrived` back and then adds one to
+ * flags: each adds one to `arrived`, and the last one, which has seen what all others
+ * wrote before they came (acquire and release), sets `arrived` back and then adds one to
  * `generation` (release), which the others await (acquire).
  *
  * Waiting is the engine's wait for a word (engine/wait.h). Who stores a word that others
@@ -76,13 +76,18 @@ WEFT_MUST_CHECK enum weft_rc weft_slots_of(struct weft_comm *comm, const char *n
 bool weft_slots_are_made(const struct weft_comm *comm);
 
 /* What moves large data (shared.h); NULL: there are too many members. */
+/* The number of calls that this process has made in them. */
+uint32_t weft_slots_calls(const struct weft_comm *comm);
+
 struct weft_shared *weft_slots_large(const struct weft_slots *slots);
 
 /*
  * A call: begin, then place, show, await, meet and data in any order, then end. The line
  * of this member is free after begin(). On failure the call is over, without end().
+ * `word` says which call it is (signature.h), and is shown with the line: await() and
+ * meet() return WEFT_ERR_DISAGREE if a member has shown another word.
  */
-WEFT_MUST_CHECK enum weft_rc weft_slots_begin(struct weft_slots *slots,
+WEFT_MUST_CHECK enum weft_rc weft_slots_begin(struct weft_slots *slots, uint32_t word,
                                               const struct weft_wait_reason *why);
 void weft_slots_end(struct weft_slots *slots);
 
@@ -98,12 +103,15 @@ const void *weft_slots_data(const struct weft_slots *slots, int rank, uint64_t *
 
 /*
  * All members call this, after show(). The last one to come calls fold(), if that is not
- * NULL, before the others go on. On return all lines are shown.
+ * NULL, before the others go on. On return all lines are shown. fold() returns false if
+ * it has refused; then has_refused() is true on all members until they meet again.
  */
-typedef void weft_slots_fold(struct weft_slots *slots, const void *call);
+typedef bool weft_slots_fold(struct weft_slots *slots, const void *call);
 WEFT_MUST_CHECK enum weft_rc weft_slots_meet(struct weft_slots *slots,
                                              const struct weft_wait_reason *why,
                                              weft_slots_fold *fold, const void *call);
+
+bool weft_slots_has_refused(const struct weft_slots *slots);
 
 /*
  * With the lock: the communicator in whose slots a thread of this process waits, or NULL;

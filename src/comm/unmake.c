@@ -7,6 +7,7 @@
  */
 #include "comm/make.h"
 
+#include "coll/disagree.h"
 #include "coll/slots.h"
 #include "comm/agree.h"
 #include "comm/context.h"
@@ -71,6 +72,7 @@ void weft_unmake(struct weft_comm *comm)
 
     weft_assert_locked();
     assert(comm->references == 0);
+    weft_calls_leave(comm);
     if (comm->local != NULL) {
         weft_comm_release(comm->local);
     }

@@ -74,6 +74,7 @@ static void empty(struct weft_comm *comm)
 {
     free(comm->own_name);
     free(comm->choices);
+    free(comm->calls);
     if (comm->errhandler != NULL) {
         weft_errhandler_release(comm->errhandler);
     }

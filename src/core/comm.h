@@ -42,6 +42,7 @@ struct weft_topology; /* topology.h */
 struct weft_buffer;   /* p2p/buffered.h */
 struct weft_slots;    /* coll/slots.h */
 struct weft_choices;  /* coll/choices.h */
+struct weft_calls;    /* coll/disagree.h */
 
 /* A duplicate shares the group, so this is what it costs, at any number of ranks. */
 struct weft_comm {
@@ -63,9 +64,11 @@ struct weft_comm {
     struct weft_buffer *buffer;     /* that the user attached to it, or NULL */
     struct weft_slots *slots;       /* of collectives; NULL: not asked for yet */
     struct weft_choices *choices;   /* of its collectives, or NULL; plain memory */
+    struct weft_calls *calls;       /* the last blocking ones, or NULL; plain memory */
     int references;
     uint32_t made;        /* communicators made from it by all members, for their tags */
     uint32_t collectives; /* that were begun on it: the next one's number */
+    uint32_t blocking;    /* blocking ones, by whatever way */
     bool is_freed;        /* the user's handle is gone */
     bool is_revoked;      /* messages of its collectives are dropped: p2p/failed.c */
     bool is_tentative;    /* an idup is under way: it is undone if that fails */

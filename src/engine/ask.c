@@ -53,7 +53,8 @@ void weft_engine_ask(void *owner)
            (peer = weft_table_next(&e->peers, &e->asked_to)) != NULL) {
         if (peer->wanted > 0 && !peer->is_self && !peer->is_failed && has_way(peer) &&
             is_quiet(peer)) {
-            (void)weft_engine_try_control(peer, WEFT_PKT_ASK); /* or the next time */
+            (void)weft_engine_try_control(peer, WEFT_PKT_ASK, NULL,
+                                          0); /* or the next time */
             asked++;
         }
     }

@@ -281,7 +281,8 @@ void weft_engine_control_arrived(void *owner, struct weft_peer *from, const void
         weft_engine_reject(from, header, len,
                            "it came before packets that were sent earlier");
     }
-    weft_engine.moved += header->kind != WEFT_PKT_ASK; /* a hang has those, too */
+    /* Ranks that hang go on asking. */
+    weft_engine.moved += header->kind != WEFT_PKT_ASK && header->kind != WEFT_PKT_CALL;
     kind_of(header)->handler(owner, from, header, data, len);
 }
 

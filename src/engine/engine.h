@@ -126,8 +126,10 @@ void weft_engine_control(struct weft_peer *peer, enum weft_packet kind, const vo
 void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
                             enum weft_packet kind, const void *data, size_t len);
 
-/* The same without data, but it is not kept. False: there was no room. */
-bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind);
+/* Sends a control packet by the first path, and does not keep it. False: the path had no
+ * room. */
+bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind,
+                             const void *data, size_t len);
 
 /* The header of a control packet that waits in a queue of the class CONTROL; NULL: what
  * waits there is something else. */

@@ -231,6 +231,7 @@ struct weft_engine {
     void (*await)(void);          /* tells them (weft_engine_on_await), or NULL */
     struct weft_standby *standby; /* threads that wait, and sleep beside an armed one */
     uint32_t standby_count;
+    struct weft_timer *timers; /* of waits that may last long (wait.h) */
     uint32_t bell_seen;        /* the progress bell's count, by the last look */
     uint32_t long_waits;       /* threads of the program that have waited for a while */
     uint64_t long_since;       /* while there are any: since when */

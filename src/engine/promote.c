@@ -257,6 +257,7 @@ static uint8_t kind_of(const void *header)
     return ((const struct weft_header *)header)->kind;
 }
 
+/* Packets that only ask are not kept: their senders ask again. */
 static void take_back(void *argument, const void *header, const void *data, size_t len,
                       unsigned flags)
 {
@@ -265,7 +266,7 @@ static void take_back(void *argument, const void *header, const void *data, size
 
     back->count++;
     if ((flags & WEFT_SEND_CONTROL) != 0) {
-        if (kind_of(header) != WEFT_PKT_ASK) { /* it is asked again */
+        if (kind_of(header) != WEFT_PKT_ASK && kind_of(header) != WEFT_PKT_CALL) {
             weft_engine_keep_control(back->peer, header, data);
         }
         return;
@@ -474,6 +475,7 @@ static bool is_waited_for(uint8_t kind)
     case WEFT_PKT_RECALL:
     case WEFT_PKT_RMA:
     case WEFT_PKT_ASK:
+    case WEFT_PKT_CALL:
         return true;
     default:
         return false;

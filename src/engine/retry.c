@@ -305,14 +305,15 @@ void weft_engine_control_by(struct weft_peer *peer, struct weft_path *path,
     keep_control(peer, path, &header, data);
 }
 
-bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind)
+bool weft_engine_try_control(struct weft_peer *peer, enum weft_packet kind,
+                             const void *data, size_t len)
 {
-    const struct weft_header header = control_header(kind, NULL, 0);
+    const struct weft_header header = control_header(kind, data, len);
 
     weft_assert_locked();
     assert(!peer->is_self && !peer->is_failed);
     return !weft_peer_retries(peer, WEFT_RETRY_CONTROL) &&
-           try_control(peer->path, &header, NULL) == WEFT_OK;
+           try_control(peer->path, &header, data) == WEFT_OK;
 }
 
 const struct weft_header *weft_engine_kept_control(const struct weft_retry *retry)

@@ -138,6 +138,69 @@ static bool poll_burst(const struct awaited *a, int turns)
     return false;
 }
 
+/* ---- timers of waits ---- */
+
+void weft_engine_timer_start(struct weft_timer *timer)
+{
+    weft_assert_locked();
+    timer->due_ns = 0;
+    timer->next = weft_engine.timers;
+    weft_engine.timers = timer;
+}
+
+void weft_engine_timer_stop(const struct weft_timer *timer)
+{
+    struct weft_timer **at = &weft_engine.timers;
+
+    weft_assert_locked();
+    while (*at != timer) {
+        at = &(*at)->next;
+    }
+    *at = timer->next;
+}
+
+void weft_engine_timer_expire(struct weft_timer *timer)
+{
+    weft_assert_locked();
+    timer->due_ns = 1;
+    if (weft_engine.is_armed) {
+        weft_node_ring(&weft_engine.node);
+    }
+}
+
+/* A timer's run() ends waits, but the list stays until the threads that wait have the
+ * lock. */
+static void run_timers(uint64_t now)
+{
+    for (struct weft_timer *at = weft_engine.timers; at != NULL; at = at->next) {
+        if (at->due_ns == 0) {
+            at->due_ns = now + at->after_ns;
+        } else if (now >= at->due_ns) {
+            at->run(at, now);
+        }
+    }
+}
+
+/* For how long a thread may sleep that would sleep for `ns`, or without end if that is 0.
+ */
+static uint64_t until_timers(uint64_t ns)
+{
+    uint64_t now;
+
+    if (weft_likely(weft_engine.timers == NULL)) {
+        return ns;
+    }
+    now = weft_clock_ns();
+    for (const struct weft_timer *at = weft_engine.timers; at != NULL; at = at->next) {
+        const uint64_t left = at->due_ns == 0    ? at->after_ns
+                              : at->due_ns > now ? at->due_ns - now
+                                                 : 1;
+
+        ns = ns == 0 || left < ns ? left : ns;
+    }
+    return ns;
+}
+
 /* ---- threads that sleep beside the one that is armed ---- */
 
 struct weft_standby {
@@ -205,7 +268,7 @@ static void stand_by(const struct awaited *a)
     e->standby = &self;
     e->standby_count++;
     set_futex(a, &self.gate);
-    ns = a->is_room ? TICK_NS : 0;
+    ns = until_timers(a->is_room ? TICK_NS : 0);
     weft_unlock();
     if (a->word != NULL) { /* pairs with weft_wait_wake() */
         atomic_fetch_add_explicit(a->sleepers, 1, memory_order_seq_cst);
@@ -244,6 +307,9 @@ static void watch_event(const struct awaited *a)
         weft_lock();
         set_futex(a, NULL);
         call_for_words();
+        if (e->timers != NULL) {
+            run_timers(weft_clock_ns());
+        }
     } while (!is_over(a) && e->polls - seen >= TICK_NS / OFTEN_NS);
 }
 
@@ -308,7 +374,7 @@ static void sleep_armed(const struct awaited *a, const struct weft_wait_reason *
     if (!has_armed(a, why, &bell)) {
         return;
     }
-    ns = weft_transports_need_tick() ? TICK_NS : 0;
+    ns = until_timers(weft_transports_need_tick() ? TICK_NS : 0);
     assert((e->reasons & TO_DO) == 0);
     e->is_armed = true;
     e->is_room_awaited = a->is_room;
@@ -414,6 +480,9 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
         const uint64_t now = weft_clock_ns();
 
         call_for_words();
+        if (weft_unlikely(e->timers != NULL)) {
+            run_timers(now);
+        }
         if (now - start >= AWAIT_NS && !has_told) {
             weft_engine_await_steps();
             has_told = true;
@@ -509,7 +578,13 @@ void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
     wait_for(&a, why);
 }
 
-enum weft_rc weft_engine_barrier(const char *call)
+bool weft_engine_has_come(uint32_t local_rank)
+{
+    return weft_segment_has_come(&weft_engine.job->segment, local_rank,
+                                 weft_engine.barrier_generation);
+}
+
+enum weft_rc weft_engine_barrier(const char *call, struct weft_wait_watch *watch)
 {
     const struct weft_wait_reason why = {call, "MPI_COMM_WORLD", -1, -2, 0};
     struct weft_segment_header *h = weft_engine.job->segment.header;
@@ -525,7 +600,13 @@ enum weft_rc weft_engine_barrier(const char *call)
         weft_unlock();
         (void)weft_wait_briefly(&h->generation, generation);
         weft_lock();
+        if (watch != NULL) {
+            watch->begin(watch);
+        }
         weft_engine_wait_word(&h->generation, generation, &h->sleepers, &why);
+        if (watch != NULL) {
+            watch->end(watch);
+        }
         weft_engine.is_in_barrier = false;
     }
     if (weft_engine_has_failures()) {

@@ -49,16 +49,47 @@ void weft_engine_wait_word(_Atomic uint32_t *word, uint32_t old,
                            _Atomic uint32_t *sleepers,
                            const struct weft_wait_reason *why);
 
+/*
+ * A timer of a wait that may last long. It is in the list of timers from start to stop,
+ * both by the thread that waits. A thread that waits in MPI calls run(), with the lock,
+ * about `after_ns` later, counted from the moment at which waiting begins to take time;
+ * run() sets `due_ns` to the next time and may drop the lock for no moment. A thread that
+ * finds its event at once never reads the clock for a timer.
+ */
+struct weft_timer {
+    struct weft_timer *next;
+    uint64_t after_ns;
+    uint64_t due_ns; /* 0: the wait has taken no time yet */
+    void (*run)(struct weft_timer *timer, uint64_t now);
+};
+void weft_engine_timer_start(struct weft_timer *timer);
+void weft_engine_timer_stop(const struct weft_timer *timer);
+
+/* The timer is due now. A thread that sleeps in MPI is woken, so that it runs it. Timers
+ * run outside of the handlers of packets, from which this may be called. */
+void weft_engine_timer_expire(struct weft_timer *timer);
+
 /* Returns when no packet waits to be sent again. */
 void weft_engine_wait_sent(void);
 
+/* Functions that a wait calls, with the lock, when it begins to take longer and when it
+ * is over. */
+struct weft_wait_watch {
+    void (*begin)(struct weft_wait_watch *watch);
+    void (*end)(struct weft_wait_watch *watch);
+};
+
 /*
  * The barrier of all ranks of the node, through the segment, for the function `call`;
- * serves peers meanwhile.
+ * serves peers meanwhile. `watch` may be NULL.
  * WEFT_ERR_PROC_FAILED: a rank has failed, and all others have arrived. Takes the lock
  * itself.
  */
-WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(const char *call);
+WEFT_MUST_CHECK enum weft_rc weft_engine_barrier(const char *call,
+                                                 struct weft_wait_watch *watch);
+
+/* Has that rank of the node come to the barrier in which this rank waits? */
+bool weft_engine_has_come(uint32_t local_rank);
 
 /*
  * Leaves word of what this rank waits for, for whoever looks at a job that hangs, and

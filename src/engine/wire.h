@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 13,
+    WEFT_WIRE_VERSION = 15,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
                             * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */
@@ -76,6 +76,9 @@ enum weft_packet {
     WEFT_PKT_RMA,       /* ordered: a part of a one-sided operation (rma/packets.h) */
     WEFT_PKT_RMA_DATA,  /* ordered: what it brings back */
     WEFT_PKT_RMA_SYNC,  /* ordered: epochs of windows begin and end */
+    WEFT_PKT_CALL, /* control: the collective call in which the sender waits for you */
+    WEFT_PKT_OTHER_CALL, /* control: the call that a member makes in place of yours */
+    WEFT_PKT_CALLS_END,  /* control: a member makes no more collective calls there */
     WEFT_PKT_KINDS,
 };
 
@@ -101,6 +104,6 @@ struct weft_header {
                       * precedes a chunk of a message, then of the header up to here;
                       * else 0 */
 };
-_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "wire version 9");
+_Static_assert(sizeof(struct weft_header) == WEFT_HEADER_BYTES, "WEFT_WIRE_VERSION");
 
 #endif

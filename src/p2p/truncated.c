@@ -31,8 +31,13 @@ bool weft_truncated_describe(const struct weft_comm *comm, char *text, size_t si
     if (plane == WEFT_PLANE_P2P) { /* elsewhere it is none of the user's */
         snprintf(tag, sizeof(tag), " with tag %d", (int)last.header.tag);
     }
-    snprintf(text, size, WEFT_S_TRUNCATED, (int)last.header.source,
-             (unsigned long long)last.length, tag, (unsigned long long)last.capacity);
+    if (last.length < last.capacity) {
+        snprintf(text, size, WEFT_S_SHORT, (int)last.header.source,
+                 (unsigned long long)last.length, (unsigned long long)last.capacity);
+    } else {
+        snprintf(text, size, WEFT_S_TRUNCATED, (int)last.header.source,
+                 (unsigned long long)last.length, tag, (unsigned long long)last.capacity);
+    }
     last.is_set = false;
     return true;
 }

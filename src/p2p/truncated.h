@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A message of `length` bytes has met a receive with room for `capacity`. */
+/* A message of `length` bytes has met a receive with room for `capacity`; or, in a
+ * collective, a shorter message has met one that expects so much. */
 WEFT_COLD void weft_truncated_note(const struct weft_header *header, uint64_t length,
                                    uint64_t capacity);
 

@@ -38,7 +38,7 @@ struct weft_pkt_rma {
     uint8_t kind; /* enum weft_rma_kind */
     uint8_t step; /* enum weft_rma_sync, of a put or accumulate: what follows it; or 0 */
 };
-_Static_assert(sizeof(struct weft_pkt_rma) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_rma) == 32, "WEFT_WIRE_VERSION");
 
 /* Where memory of the target lies: `count` blocks of `length` bytes, `stride` bytes
  * apart. It is counted from the window's base; in a dynamic window from address 0. */
@@ -48,7 +48,7 @@ struct weft_rma_run {
     uint32_t length;
     uint32_t count;
 };
-_Static_assert(sizeof(struct weft_rma_run) == 24, "wire version 9");
+_Static_assert(sizeof(struct weft_rma_run) == 24, "WEFT_WIRE_VERSION");
 
 /* RMA_DATA: precedes what an operation brings back, which is the rest of the packet. */
 struct weft_pkt_rma_data {
@@ -57,7 +57,7 @@ struct weft_pkt_rma_data {
     uint32_t is_refused; /* the memory is not in the window: nothing follows */
     uint32_t bytes;      /* that were refused */
 };
-_Static_assert(sizeof(struct weft_pkt_rma_data) == 24, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_rma_data) == 24, "WEFT_WIRE_VERSION");
 
 enum weft_rma_sync {
     WEFT_RMA_FLUSH = 1, /* tell me when you have come to this packet */
@@ -78,6 +78,6 @@ struct weft_pkt_rma_sync {
     uint32_t what; /* enum weft_rma_sync */
     uint32_t number;
 };
-_Static_assert(sizeof(struct weft_pkt_rma_sync) == 8, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_rma_sync) == 8, "WEFT_WIRE_VERSION");
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/texts.h"
 #include "coll/coll.h"
 #include "coll/force.h"
+#include "coll/disagree.h"
 #include "coll/slots.h"
 #include "comm/context.h"
 #include "coll/surroundings.h"
@@ -342,6 +343,7 @@ static enum weft_rc open_engine(void)
         weft_sched_open();
         weft_sendrecv_open();
         weft_slots_open(weft_context_owner);
+        weft_disagree_open();
         weft_comm_open(weft_engine.me);
         weft_make_open();
         weft_rma_open();
@@ -624,7 +626,7 @@ static enum weft_rc leave_served(void)
  */
 static enum weft_rc leave_together(void)
 {
-    const enum weft_rc rc = weft_world_barrier("MPI_Finalize");
+    const enum weft_rc rc = weft_world_barrier("MPI_Finalize", true);
     enum weft_rc fence;
 
     if (!weft_transports_leave_node()) {
@@ -671,13 +673,16 @@ enum weft_rc weft_world_finalize(void)
     return rc;
 }
 
-enum weft_rc weft_world_barrier(const char *call)
+enum weft_rc weft_world_barrier(const char *call, bool is_last)
 {
     if (run.job.is_one_node) {
-        return weft_engine_barrier(call);
+        return weft_coll_node_barrier(call, is_last);
     }
-    return weft_transports_leave_node() ? weft_coll_barrier(&weft_comm_world, call)
-                                        : weft_doing_fence(&run.job, call);
+    if (!weft_transports_leave_node()) {
+        return weft_doing_fence(&run.job, call);
+    }
+    return is_last ? weft_coll_last_barrier(&weft_comm_world, call)
+                   : weft_coll_barrier(&weft_comm_world, call);
 }
 
 bool weft_world_is_main_thread(void)

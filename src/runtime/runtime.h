@@ -75,8 +75,8 @@ int weft_runtime_node_size(void);
 uint32_t weft_runtime_node_rank(int n);
 
 /* Returns when every rank of the job has called it as often as this one; `call` is the
- * name of the MPI function that waits. */
-WEFT_MUST_CHECK enum weft_rc weft_world_barrier(const char *call);
+ * name of the MPI function that waits; `is_last`: it is MPI_Finalize. */
+WEFT_MUST_CHECK enum weft_rc weft_world_barrier(const char *call, bool is_last);
 
 /* Ends a process that could not become a rank; the cause has been reported. */
 _Noreturn void weft_runtime_give_up(void);

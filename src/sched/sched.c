@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "engine/held.h"
+#include "p2p/truncated.h"
 #include "sched/span.h"
 
 #include <assert.h>
@@ -256,11 +257,36 @@ static struct weft_data data_of(const struct weft_sched *sched,
 
 /* ---- messages ---- */
 
+static struct weft_route route(const struct weft_sched *sched, int peer)
+{
+    return sched->ops->route != NULL ? sched->ops->route(sched, peer)
+                                     : (struct weft_route){sched->comm, peer, sched->tag};
+}
+
+/* A message that came, shorter than the receive: the peer makes another call. */
+static enum weft_rc check_length(const struct weft_run *run)
+{
+    const struct weft_request *request = run->request;
+    const struct weft_sched *sched = run->sched;
+    struct weft_header header;
+
+    if (!sched->is_exact || run->step->kind != WEFT_STEP_RECV || request->is_cancelled ||
+        request->bytes >= run->step->to.bytes) {
+        return WEFT_OK;
+    }
+    header = (struct weft_header){
+        .context = route(sched, run->step->peer).comm->context | (uint32_t)sched->plane,
+        .source = (uint32_t)request->source,
+    };
+    weft_truncated_note(&header, request->bytes, run->step->to.bytes);
+    return WEFT_ERR_TRUNCATE;
+}
+
 static void end_message(struct weft_run *run)
 {
     struct weft_sched *sched = run->sched;
     struct weft_request *request = run->request;
-    const enum weft_rc rc = request->rc;
+    const enum weft_rc rc = request->rc == WEFT_OK ? check_length(run) : request->rc;
 
     if (sched->ops->heard != NULL) {
         sched->ops->heard(sched, (uint32_t)(run - sched->runs), request);
@@ -268,12 +294,6 @@ static void end_message(struct weft_run *run)
     run->request = NULL;
     weft_request_give(request);
     end_step(run, rc);
-}
-
-static struct weft_route route(const struct weft_sched *sched, int peer)
-{
-    return sched->ops->route != NULL ? sched->ops->route(sched, peer)
-                                     : (struct weft_route){sched->comm, peer, sched->tag};
 }
 
 static enum weft_rc post(const struct weft_sched *sched, const struct weft_step *step,
@@ -554,6 +574,34 @@ void weft_sched_give_up_receives(struct weft_sched *sched, int from, enum weft_r
             cancel_receive(&sched->runs[i], rc);
         }
     }
+}
+
+void weft_sched_fail(struct weft_sched *sched, enum weft_rc rc)
+{
+    weft_assert_locked();
+    if (!is_stopped(sched)) {
+        note_failure(sched, rc);
+    }
+    if (!sched->is_advancing && is_over(sched)) {
+        end(sched);
+    }
+}
+
+int weft_sched_each_peer(const struct weft_sched *sched, int first,
+                         bool (*visit)(void *argument, int peer), void *argument)
+{
+    weft_assert_locked();
+    for (uint32_t i = (uint32_t)first; i < sched->graph->step_count; i++) {
+        const struct weft_run *run = &sched->runs[i];
+
+        if (run->state == WEFT_RUN_RUNS &&
+            (run->step->kind == WEFT_STEP_SEND || run->step->kind == WEFT_STEP_RECV) &&
+            run->request != NULL && !weft_request_is_complete(run->request) &&
+            !visit(argument, run->step->peer)) {
+            return (int)i;
+        }
+    }
+    return 0;
 }
 
 void weft_sched_release(struct weft_sched *sched, uint32_t step)

@@ -37,7 +37,10 @@
  * receives that have met no message are cancelled, and the schedule is over when the
  * steps under way are. With `goes_on` a step that failed counts as over: the others run,
  * so that no peer waits for a message that does not come. With `goes_on_truncated` that
- * is so for messages that were too long.
+ * is so for messages that were too long. With `is_exact` a message that is shorter than
+ * its receive ends the step as one that is too long does. An owner that learns that
+ * messages may never come gives up the receives (weft_sched_give_up_receives); the other
+ * steps run.
  */
 #ifndef WEFT_SCHED_SCHED_H
 #define WEFT_SCHED_SCHED_H
@@ -125,6 +128,7 @@ struct weft_sched {
     struct weft_run *runs;        /* one for each step; NULL: they are made */
     bool goes_on;                 /* after an error */
     bool goes_on_truncated;       /* after a message that was too long for its buffer */
+    bool is_exact; /* a message that is shorter than its receive is an error as well */
     bool reduces_by_call;      /* reduce() calls a function of the user */
     enum weft_rc receives_end; /* WEFT_OK, or what receives without a message end with
                                 * that    are given up (weft_sched_give_up_receives) */
@@ -161,6 +165,16 @@ void weft_sched_start(struct weft_sched *sched);
  * there when a thread polls. An owner may set the same before it starts.
  */
 void weft_sched_give_up_receives(struct weft_sched *sched, int from, enum weft_rc rc);
+
+/* With the lock, of a schedule under way: no further step starts, and receives that have
+ * met no message end. It is over with `rc` when what else is under way has ended. */
+void weft_sched_fail(struct weft_sched *sched, enum weft_rc rc);
+
+/* With the lock, of a schedule under way: calls visit() for the peers of messages that
+ * are not complete, from step `first` on. Returns the step for which visit() has returned
+ * false, or 0. */
+int weft_sched_each_peer(const struct weft_sched *sched, int first,
+                         bool (*visit)(void *argument, int peer), void *argument);
 
 /* With the lock: a step that also waits for somebody outside is released once by them. */
 void weft_sched_release(struct weft_sched *sched, uint32_t step);

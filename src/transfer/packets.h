@@ -31,14 +31,14 @@ struct weft_pkt_announce {
     uint64_t request; /* the sender's, to be named in every answer */
     uint64_t share;   /* the sender's, generation << 32 | number, or WEFT_NO_SHARE */
 };
-_Static_assert(sizeof(struct weft_pkt_announce) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_announce) == 32, "WEFT_WIRE_VERSION");
 
 /* DATA: precedes a chunk of an announced message, which is the rest of the packet. */
 struct weft_pkt_data {
     uint64_t request; /* the receiver's */
     uint64_t offset;
 };
-_Static_assert(sizeof(struct weft_pkt_data) == 16, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_data) == 16, "WEFT_WIRE_VERSION");
 
 /* PULL, RTR: send me a chunk of what you announced, as DATA. */
 struct weft_pkt_pull {
@@ -47,7 +47,7 @@ struct weft_pkt_pull {
     uint64_t offset;
     uint64_t length;
 };
-_Static_assert(sizeof(struct weft_pkt_pull) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_pull) == 32, "WEFT_WIRE_VERSION");
 
 /* PULL_PUT, RTR: put a chunk of what you announced into my memory. */
 struct weft_pkt_pull_put {
@@ -55,20 +55,20 @@ struct weft_pkt_pull_put {
     uint64_t address;           /* of the memory from `offset` on, and its key */
     uint64_t key;
 };
-_Static_assert(sizeof(struct weft_pkt_pull_put) == 48, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_pull_put) == 48, "WEFT_WIRE_VERSION");
 
 /* PLACED, ATP: the chunk that you asked for by PULL_PUT is in your memory. */
 struct weft_pkt_placed {
     uint64_t request; /* the receiver's */
     uint64_t length;
 };
-_Static_assert(sizeof(struct weft_pkt_placed) == 16, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_placed) == 16, "WEFT_WIRE_VERSION");
 
 /* FETCHED, ATS: I have all of what you announced without a share. */
 struct weft_pkt_fetched {
     uint64_t request; /* the sender's */
 };
-_Static_assert(sizeof(struct weft_pkt_fetched) == 8, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_fetched) == 8, "WEFT_WIRE_VERSION");
 
 /* OFFER: a receive is posted; store its message into its buffer. */
 struct weft_pkt_offer {
@@ -78,7 +78,7 @@ struct weft_pkt_offer {
     uint32_t context;
     int32_t tag;
 };
-_Static_assert(sizeof(struct weft_pkt_offer) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_offer) == 32, "WEFT_WIRE_VERSION");
 
 /* STAGE: pack a chunk of what you announced, for me to fetch. */
 struct weft_pkt_stage {
@@ -87,7 +87,7 @@ struct weft_pkt_stage {
     uint64_t offset;
     uint64_t length;
 };
-_Static_assert(sizeof(struct weft_pkt_stage) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_stage) == 32, "WEFT_WIRE_VERSION");
 
 /* STAGED: the chunk that you asked for by STAGE is at this address. */
 struct weft_pkt_staged {
@@ -96,14 +96,14 @@ struct weft_pkt_staged {
     uint64_t offset;
     uint64_t length;
 };
-_Static_assert(sizeof(struct weft_pkt_staged) == 32, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_staged) == 32, "WEFT_WIRE_VERSION");
 
 /* SUMS: the checksums of what you receive from me. */
 struct weft_pkt_sums {
     uint64_t request; /* the receiver's */
     uint32_t sums[WEFT_SUM_BLOCKS];
 };
-_Static_assert(sizeof(struct weft_pkt_sums) == 40, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_sums) == 40, "WEFT_WIRE_VERSION");
 
 /* KEY_OFFER: a receive is posted; put its message into its buffer (offer_net.h). */
 struct weft_pkt_key_offer {
@@ -116,7 +116,7 @@ struct weft_pkt_key_offer {
     uint32_t number; /* of this offer, among all to this peer */
     uint32_t seen;   /* of the peer's ordered packets but STORED: those taken so far */
 };
-_Static_assert(sizeof(struct weft_pkt_key_offer) == 48, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_key_offer) == 48, "WEFT_WIRE_VERSION");
 
 /* STORED: a message that was put into the buffer that you offered. It is ordered, as it
  * takes its receive at this place. WEFT_SUM_BLOCKS checksums follow where they are set.
@@ -125,7 +125,7 @@ struct weft_pkt_stored {
     uint64_t request; /* the receiver's */
     uint64_t length;  /* of the message; what did not fit was not put */
 };
-_Static_assert(sizeof(struct weft_pkt_stored) == 16, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_stored) == 16, "WEFT_WIRE_VERSION");
 
 /* GONE: another message has taken the receive that I offered. */
 struct weft_pkt_gone {
@@ -133,14 +133,14 @@ struct weft_pkt_gone {
     uint32_t seen;    /* as in KEY_OFFER */
     uint32_t zero;
 };
-_Static_assert(sizeof(struct weft_pkt_gone) == 16, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_gone) == 16, "WEFT_WIRE_VERSION");
 
 /* RECALL: I want the receive back that I offered; and RETURNED: I will not store there.
  */
 struct weft_pkt_recall {
     uint64_t request; /* the receiver's */
 };
-_Static_assert(sizeof(struct weft_pkt_recall) == 8, "wire version 9");
+_Static_assert(sizeof(struct weft_pkt_recall) == 8, "WEFT_WIRE_VERSION");
 
 /* A control packet of any kind. */
 union weft_pkt_control {
@@ -156,6 +156,6 @@ union weft_pkt_control {
     struct weft_pkt_gone gone;
     struct weft_pkt_recall recall;
 };
-_Static_assert(sizeof(union weft_pkt_control) <= WEFT_CONTROL_MAX, "wire version 9");
+_Static_assert(sizeof(union weft_pkt_control) <= WEFT_CONTROL_MAX, "WEFT_WIRE_VERSION");
 
 #endif

@@ -351,8 +351,8 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
     return true;
 }
 
-static bool has_come(const struct weft_segment *segment, uint32_t local_rank,
-                     uint32_t generation)
+bool weft_segment_has_come(const struct weft_segment *segment, uint32_t local_rank,
+                           uint32_t generation)
 {
     const uint32_t arrived = atomic_load_explicit(
         &weft_segment_slice(segment, local_rank)->arrived, memory_order_seq_cst);
@@ -371,7 +371,7 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t generatio
     struct weft_segment_header *h = segment->header;
 
     for (uint32_t i = 0; i < segment->local_size; i++) {
-        if (!has_come(segment, i, generation) &&
+        if (!weft_segment_has_come(segment, i, generation) &&
             weft_segment_why_lost(segment, i) == NULL) {
             return false;
         }
@@ -387,7 +387,7 @@ bool weft_segment_release(const struct weft_segment *segment, uint32_t generatio
 bool weft_segment_all_came(const struct weft_segment *segment, uint32_t generation)
 {
     for (uint32_t i = 0; i < segment->local_size; i++) {
-        if (!has_come(segment, i, generation)) {
+        if (!weft_segment_has_come(segment, i, generation)) {
             return false;
         }
     }

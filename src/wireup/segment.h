@@ -37,7 +37,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 16, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 17, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_TRACE_AT = 4 * 1024 * 1024, /* bytes into a slice: the end of the rest */
     WEFT_SEGMENT_SLICE_BYTES =               /* sparse: touched when used */
     WEFT_SEGMENT_TRACE_AT + sizeof(struct weft_trace),
@@ -252,6 +252,10 @@ bool weft_segment_arrive(const struct weft_segment *segment, uint32_t local_rank
 /* Ends this generation of the barrier if all ranks that are not lost have arrived; false:
  * one has not. */
 bool weft_segment_release(const struct weft_segment *segment, uint32_t generation);
+
+/* Has that local rank arrived at this generation of the barrier? */
+bool weft_segment_has_come(const struct weft_segment *segment, uint32_t local_rank,
+                           uint32_t generation);
 
 /* Has every local rank arrived at this generation of the barrier, including ranks that
  * were lost later? */

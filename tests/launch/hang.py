@@ -23,7 +23,7 @@ SITES = {
     "deadlock": [("Recv", "deadlock receives"), ("Barrier", "all meet")],
     "cycle": [("Recv", "cycle receives")],
     "missing": [("Recv", "missing receives"), ("Allreduce", "sums")],
-    "mismatch": [("Bcast", "mismatch casts"), ("Barrier", "all meet")],
+    "mismatch": [("Bcast", "mismatch casts"), ("Wait", "mismatch waits")],
     "tag": [("Recv", "tag receives"), ("Barrier", "all meet")],
     "communicator": [("Recv", "communicator receives"), ("Barrier", "all meet")],
     "wildcard": [("Recv", "wildcard receives"), ("Barrier", "all meet")],
@@ -53,7 +53,7 @@ HANGS = {
         rf"^  odd one out: M ranks are in MPI_Allreduce on {WORLD}, rank 1 is in MPI_Recv from "
         rf"3, tag 7 on {WORLD}$"]),
     "mismatch": (3, (), [
-        rf"^  near miss on {WORLD}: MPI_Barrier is called by 0, 2-M, and MPI_Bcast by 1; "]),
+        rf"^  near miss on {WORLD}: MPI_Ibarrier is called by 0, 2-M, and MPI_Bcast by 1; "]),
     "tag": (3, (), [
         rf"^  near miss at rank 1: it receives from 0, tag 5 on {WORLD}, and a message from 0, "
         rf"tag 6 on {WORLD} \(8 bytes\) waits: the tag differs$"]),

@@ -9,7 +9,7 @@
 #include "coll/slots.h"
 #include "engine/lock.h"
 
-enum { MEMBERS = 3, LONG = WEFT_SLOT_INLINE + 1 };
+enum { MEMBERS = 3, WORD = 77, LONG = WEFT_SLOT_INLINE + 1 };
 
 static const struct weft_wait_reason why = {"test", "slots", MPI_ANY_SOURCE, MPI_ANY_TAG,
                                             0};
@@ -147,7 +147,7 @@ static void members_of_another_node_have_none(void **state)
 
 static void give(int rank, char fill, uint64_t bytes)
 {
-    assert_int_equal(weft_slots_begin(slots[rank], &why), WEFT_OK);
+    assert_int_equal(weft_slots_begin(slots[rank], WORD, &why), WEFT_OK);
     memset(weft_slots_place(slots[rank], bytes), fill, bytes);
     weft_slots_show(slots[rank], bytes);
 }
@@ -157,7 +157,7 @@ static void take(int rank, int from, char fill, uint64_t bytes)
     uint64_t got;
     const char *data;
 
-    assert_int_equal(weft_slots_begin(slots[rank], &why), WEFT_OK);
+    assert_int_equal(weft_slots_begin(slots[rank], WORD, &why), WEFT_OK);
     assert_int_equal(weft_slots_await(slots[rank], from, &why), WEFT_OK);
     data = weft_slots_data(slots[rank], from, &got);
     assert_int_equal(got, bytes);
@@ -226,11 +226,12 @@ static void a_line_is_written_again_when_all_have_read_it(void **state)
 
 static int folds;
 
-static void fold(struct weft_slots *in, const void *call)
+static bool fold(struct weft_slots *in, const void *call)
 {
     (void)call;
     folds++;
     strcpy(weft_slots_result(in, 8), "result");
+    return true;
 }
 
 static void meet(int rank)
@@ -257,6 +258,55 @@ static void meet_second(void)
 {
     next = meet_last;
     meet(2);
+}
+
+static uint32_t words[MEMBERS];
+static enum weft_rc found[MEMBERS];
+
+static void meet_with_word(int rank)
+{
+    assert_int_equal(weft_slots_begin(slots[rank], words[rank], &why), WEFT_OK);
+    weft_slots_show(slots[rank], 0);
+    found[rank] = weft_slots_meet(slots[rank], &why, NULL, NULL);
+}
+
+static void meet_with_word_last(void)
+{
+    meet_with_word(1);
+}
+
+static void meet_with_word_second(void)
+{
+    next = meet_with_word_last;
+    meet_with_word(2);
+}
+
+/* Whoever is the last to come, all members learn of it. */
+static void a_meeting_of_different_calls_is_an_error_for_all(void **state)
+{
+    (void)state;
+    for (int other = 0; other < MEMBERS; other++) {
+        make_slots();
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            words[rank] = rank == other ? WORD + 1 : WORD;
+        }
+        next = meet_with_word_second;
+        meet_with_word(0);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            assert_int_equal(found[rank], WEFT_ERR_DISAGREE);
+            weft_slots_end(slots[rank]);
+        }
+    }
+}
+
+static void the_line_of_another_call_is_an_error(void **state)
+{
+    (void)state;
+    make_slots();
+    assert_int_equal(weft_slots_begin(slots[0], WORD, &why), WEFT_OK);
+    weft_slots_show(slots[0], 0);
+    assert_int_equal(weft_slots_begin(slots[1], WORD + 1, &why), WEFT_OK);
+    assert_int_equal(weft_slots_await(slots[1], 0, &why), WEFT_ERR_DISAGREE);
 }
 
 static void the_last_to_come_folds_for_all(void **state)
@@ -291,7 +341,7 @@ static void nobody_waits_for_ever(void **state)
     (void)state;
     make_slots();
     next = look_who_is_missing;
-    assert_int_equal(weft_slots_begin(slots[0], &why), WEFT_OK);
+    assert_int_equal(weft_slots_begin(slots[0], WORD, &why), WEFT_OK);
     assert_int_equal(weft_slots_await(slots[0], 1, &why), WEFT_ERR_PROC_FAILED);
     assert_int_equal(waits, 1);
 }
@@ -307,6 +357,8 @@ int main(void)
         TEST(a_member_waits_for_a_line_that_is_not_shown),
         TEST(a_line_is_written_again_when_all_have_read_it),
         TEST(the_last_to_come_folds_for_all),
+        TEST(a_meeting_of_different_calls_is_an_error_for_all),
+        TEST(the_line_of_another_call_is_an_error),
         TEST(nobody_waits_for_ever),
     };
 

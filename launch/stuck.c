@@ -16,6 +16,7 @@ struct group {
     char detail[STUCK_TEXT];
     char site[STUCK_SITE];
     int lead; /* of their communicator: names do not tell all apart */
+    unsigned hash;
     int count;
     bool is_detail_same;
 };
@@ -24,41 +25,67 @@ struct groups {
     struct group *at;
     int *of; /* by rank */
     int count;
+    int *table;    /* groups by hash, and 1; 0: free */
+    unsigned mask; /* of its size, a power of two that leaves half of it free */
 };
 
-static int find(const struct groups *groups, const struct stuck_words *words, int lead)
+/* FNV-1a, with the end of the text. */
+static unsigned hash_text(unsigned hash, const char *text)
 {
-    for (int g = 0; g < groups->count; g++) {
-        if (groups->at[g].lead == lead &&
-            strcmp(groups->at[g].doing, words->doing) == 0 &&
-            strcmp(groups->at[g].where, words->where) == 0 &&
-            strcmp(groups->at[g].site, words->site) == 0) {
-            return g;
-        }
+    do {
+        hash = (hash ^ (unsigned char)*text) * 16777619U;
+    } while (*text++ != '\0');
+    return hash;
+}
+
+static bool is_of(const struct group *group, const struct stuck_words *words, int lead,
+                  unsigned hash)
+{
+    stuck_steps++;
+    return group->hash == hash && group->lead == lead &&
+           strcmp(group->doing, words->doing) == 0 &&
+           strcmp(group->where, words->where) == 0 &&
+           strcmp(group->site, words->site) == 0;
+}
+
+/* The group's place in the table: that of its number, or the free one where it belongs.
+ */
+static int *find(const struct groups *groups, const struct stuck_words *words, int lead,
+                 unsigned hash)
+{
+    unsigned at = hash & groups->mask;
+
+    while (groups->table[at] > 0 &&
+           !is_of(&groups->at[groups->table[at] - 1], words, lead, hash)) {
+        at = (at + 1) & groups->mask;
     }
-    return -1;
+    return &groups->table[at];
 }
 
 static void add(struct groups *groups, int rank, const struct stuck_words *words,
                 int lead)
 {
-    int g = find(groups, words, lead);
+    const unsigned hash = hash_text(
+        hash_text(hash_text((unsigned)lead * 2654435761U, words->doing), words->where),
+        words->site);
+    int *place = find(groups, words, lead, hash);
     struct group *group;
 
-    if (g < 0) {
-        g = groups->count++;
-        group = &groups->at[g];
+    if (*place == 0) {
+        *place = ++groups->count;
+        group = &groups->at[*place - 1];
         memcpy(group->doing, words->doing, sizeof(group->doing));
         memcpy(group->where, words->where, sizeof(group->where));
         memcpy(group->detail, words->detail, sizeof(group->detail));
         memcpy(group->site, words->site, sizeof(group->site));
         group->lead = lead;
+        group->hash = hash;
         group->is_detail_same = true;
     }
-    group = &groups->at[g];
+    group = &groups->at[*place - 1];
     group->is_detail_same &= strcmp(group->detail, words->detail) == 0;
     group->count++;
-    groups->of[rank] = g;
+    groups->of[rank] = *place - 1;
 }
 
 /* The ranks of each stack; `marks` has those of the group, and loses those that are said.
@@ -147,32 +174,60 @@ static void say_groups(const struct stuck *stuck, const struct groups *groups,
     }
 }
 
+static bool open_groups(const struct stuck *stuck, struct groups *groups)
+{
+    const size_t n = (size_t)stuck->count + 1;
+    size_t size = 4;
+
+    while (size < 2 * n) {
+        size *= 2;
+    }
+    *groups = (struct groups){
+        .at = calloc(n, sizeof(*groups->at)),
+        .of = calloc(n, sizeof(*groups->of)),
+        .table = calloc(size, sizeof(*groups->table)),
+        .mask = (unsigned)size - 1,
+    };
+    return groups->at != NULL && groups->of != NULL && groups->table != NULL;
+}
+
+static void close_groups(struct groups *groups)
+{
+    free(groups->at);
+    free(groups->of);
+    free(groups->table);
+}
+
+static void group_ranks(const struct stuck *stuck, struct groups *groups)
+{
+    for (int r = 0; r < stuck->count; r++) {
+        const struct stuck_rank *rank = &stuck->ranks[r];
+        struct stuck_words words;
+
+        stuck_describe(rank, &words);
+        add(groups, r, &words, stuck_is_waiting(rank) ? rank->doing.comm_lead : 0);
+    }
+}
+
 void stuck_report(const struct stuck *stuck, struct bytes *to)
 {
-    const size_t n = (size_t)stuck->count;
-    struct groups groups = {
-        .at = calloc(n, sizeof(*groups.at)),
-        .of = calloc(n, sizeof(*groups.of)),
-    };
-    bool *marks = calloc(n, sizeof(*marks));
-    bool *is_said = calloc(n, sizeof(*is_said));
+    bool *marks = calloc((size_t)stuck->count + 1, sizeof(*marks));
+    bool *is_said = calloc((size_t)stuck->count + 1, sizeof(*is_said));
+    struct stuck_graph graph;
+    struct groups groups;
 
-    if (groups.at != NULL && groups.of != NULL && marks != NULL && is_said != NULL) {
-        for (int r = 0; r < stuck->count; r++) {
-            const struct stuck_rank *rank = &stuck->ranks[r];
-            struct stuck_words words;
-
-            stuck_describe(rank, &words);
-            add(&groups, r, &words, stuck_is_waiting(rank) ? rank->doing.comm_lead : 0);
-        }
+    if (open_groups(stuck, &groups) && marks != NULL && is_said != NULL) {
+        group_ranks(stuck, &groups);
         say_groups(stuck, &groups, marks, is_said, to);
-        stuck_say_collectives(stuck, to);
-        stuck_say_cycles(stuck, to);
-        stuck_say_ends(stuck, to);
-        stuck_say_messages(stuck, to);
     }
-    free(groups.at);
-    free(groups.of);
+    if (stuck_graph_open(stuck, &graph)) {
+        stuck_say_collectives(&graph, to);
+        stuck_say_cycles(&graph, to);
+        stuck_say_ends(&graph, to);
+    }
+    stuck_say_messages(stuck, to);
+    stuck_graph_close(&graph);
+    close_groups(&groups);
     free(marks);
     free(is_said);
 }

@@ -1,9 +1,13 @@
 /*
  * stuck.h - who waits for whom in a job that does not move: from a table of what each
  * rank does to the lines of a report. Pure functions: they look at nothing but the table.
+ * The launcher does nothing else while a report is made, so none compares each rank with
+ * each other one: all take at most some n log n steps for n ranks.
  *
  *   stuck_words.c  what one rank does, in words
- *   stuck_graph.c  who waits for whom, and in which circle
+ *   stuck_calls.c  which ranks are in the same collective
+ *   stuck_graph.c  who waits for whom, and where waiting ends
+ *   stuck_cycles.c who waits in a circle
  *   stuck_near.c   what nearly fits: messages and receives, collectives
  *   stuck.c        the report
  */
@@ -71,11 +75,24 @@ void stuck_describe_message(const struct weft_doing_message *message, const char
 
 /* Does the rank wait in a call of MPI, or spin in one? */
 bool stuck_is_waiting(const struct stuck_rank *rank);
-/* Does it wait in a collective; in the same one as another; on the same communicator? */
-bool stuck_is_collective(const struct stuck_rank *rank);
-bool stuck_is_same_call(const struct stuck_rank *a, const struct stuck_rank *b);
-bool stuck_is_same_comm(const struct stuck_rank *a, const struct stuck_rank *b);
+bool stuck_is_collective(const struct stuck_rank *rank);     /* does it wait in one? */
 const char *stuck_collective(const struct stuck_rank *rank); /* its name */
+
+/* By how many calls the collective of the first rank is ahead of that of the second,
+ * which is on the same communicator; 0 if that is not known. */
+int stuck_ahead(const struct stuck_rank *a, const struct stuck_rank *b);
+
+/* Ranks that wait in the same collective on the same communicator share a call. */
+struct stuck_calls {
+    int *of;      /* by rank: the number of its call; -1: it is in no collective */
+    int *members; /* the ranks of one call after the other, those of each in order */
+    int *first;   /* by call: where its members begin; one more: where they end */
+    int *comm; /* by call: the first call on that communicator; they follow each other */
+    int count;
+};
+bool stuck_calls_open(const struct stuck *stuck, struct stuck_calls *calls);
+void stuck_calls_close(struct stuck_calls *calls);
+int stuck_calls_size(const struct stuck_calls *calls, int call);
 
 /* Whom a rank waits for. */
 enum { STUCK_EDGES = 8 };
@@ -84,18 +101,33 @@ struct stuck_edges {
     int count;
     bool is_any; /* for a message of any rank, or for any of several requests */
 };
-void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edges);
+
+struct stuck_graph {
+    const struct stuck *stuck;
+    struct stuck_calls calls;
+    struct stuck_edges *edges; /* by rank */
+    int *looker;  /* by call: a rank that knows whom all wait for, and 1; 0: none */
+    int *waiters; /* those of one rank after the other */
+    int *first;   /* by rank: where they begin; one more: where they end */
+    int skips;    /* ranks ahead of a call that may still be passed over */
+};
+/* False: no memory. It has to be closed in both cases. */
+bool stuck_graph_open(const struct stuck *stuck, struct stuck_graph *graph);
+void stuck_graph_close(struct stuck_graph *graph);
 
 /* Marks the ranks that wait for this one, which has failed: straight or through others.
  */
 void stuck_mark_waiters(const struct stuck *stuck, int rank, bool *is_waiter);
 
 /* Those of the graph. */
-void stuck_say_cycles(const struct stuck *stuck, struct bytes *to);
-void stuck_say_ends(const struct stuck *stuck, struct bytes *to);
+void stuck_say_cycles(const struct stuck_graph *graph, struct bytes *to);
+void stuck_say_ends(const struct stuck_graph *graph, struct bytes *to);
 
 /* Near misses. */
 void stuck_say_messages(const struct stuck *stuck, struct bytes *to);
-void stuck_say_collectives(const struct stuck *stuck, struct bytes *to);
+void stuck_say_collectives(const struct stuck_graph *graph, struct bytes *to);
+
+/* Comparisons of ranks and visits of edges so far; tests hold their growth. */
+extern unsigned long stuck_steps;
 
 #endif

@@ -1,22 +1,24 @@
 /*
- * stuck_graph.c - who waits for whom: the edges of the graph, its circles, and the ranks
- * at which all waiting ends.
+ * stuck_graph.c - who waits for whom: the edges of the graph, and the ranks at which all
+ * waiting ends.
  *
- * A rank in a collective waits for those that are not in it. On a communicator of all
- * ranks these are known; on another one they are the peers of its receives and sends that
- * belong to the collective. Members of one collective wait for each other in the course
- * of it, which means nothing.
+ * A rank in a collective waits for those that are not in it, nor ahead of it. On a
+ * communicator of all ranks these are known; on another one they are the peers of its
+ * receives and sends that belong to the collective. Members of one collective wait for
+ * each other in the course of it, which means nothing.
  */
 #include "stuck.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAID_MOST = 4, STEPS_SAID = 8 };
+enum { SAID_MOST = 4, SKIPS = 8 };
+
+/* ---- edges ---- */
 
 static void add(const struct stuck *stuck, struct stuck_edges *edges, int to)
 {
+    stuck_steps++;
     if (to < 0 || to >= stuck->count || edges->count == STUCK_EDGES) {
         return;
     }
@@ -28,38 +30,72 @@ static void add(const struct stuck *stuck, struct stuck_edges *edges, int to)
     edges->to[edges->count++] = to;
 }
 
-static void add_list(const struct stuck *stuck, int from, struct stuck_edges *edges,
+static bool is_same_call(const struct stuck_graph *graph, int a, int b)
+{
+    return graph->calls.of[a] >= 0 && graph->calls.of[a] == graph->calls.of[b];
+}
+
+static void add_list(struct stuck_graph *graph, int from,
                      const struct weft_doing_message *list, uint32_t count)
 {
-    const struct stuck_rank *rank = &stuck->ranks[from];
+    const struct stuck *stuck = graph->stuck;
+    struct stuck_edges *edges = &graph->edges[from];
 
     for (uint32_t i = 0; i < count && i < WEFT_DOING_MESSAGES; i++) {
         const int to = list[i].rank;
 
-        if (list[i].context != rank->doing.awaits.context) {
+        if (list[i].context != stuck->ranks[from].doing.awaits.context) {
             continue;
         }
         edges->is_any |= to == -1;
-        if (to >= 0 && to < stuck->count &&
-            !stuck_is_same_call(rank, &stuck->ranks[to])) {
+        if (to >= 0 && to < stuck->count && !is_same_call(graph, from, to)) {
             add(stuck, edges, to);
         }
     }
 }
 
-static void add_lists(const struct stuck *stuck, int from, struct stuck_edges *edges)
+static void add_lists(struct stuck_graph *graph, int from)
 {
-    const struct weft_doing *doing = &stuck->ranks[from].doing;
+    const struct weft_doing *doing = &graph->stuck->ranks[from].doing;
 
-    add_list(stuck, from, edges, doing->posted, doing->posted_count);
-    add_list(stuck, from, edges, doing->sending, doing->sending_count);
+    add_list(graph, from, doing->posted, doing->posted_count);
+    add_list(graph, from, doing->sending, doing->sending_count);
 }
 
-static void add_missing(const struct stuck *stuck, int from, struct stuck_edges *edges)
+/* Has that rank been in the call of this one, and left it? */
+static bool has_left(const struct stuck_graph *graph, int rank, int from)
 {
-    for (int r = 0; r < stuck->count; r++) {
-        if (!stuck_is_same_call(&stuck->ranks[from], &stuck->ranks[r])) {
-            add(stuck, edges, r);
+    const struct stuck_calls *calls = &graph->calls;
+
+    return calls->of[rank] >= 0 &&
+           calls->comm[calls->of[rank]] == calls->comm[calls->of[from]] &&
+           stuck_ahead(&graph->stuck->ranks[rank], &graph->stuck->ranks[from]) > 0;
+}
+
+/*
+ * The first ranks that have not come to the call of this one. They are the same for all
+ * its members, so one of them looks.
+ */
+static void add_missing(struct stuck_graph *graph, int from)
+{
+    struct stuck_edges *edges = &graph->edges[from];
+    int *looker = &graph->looker[graph->calls.of[from]];
+
+    if (*looker > 0) {
+        *edges = graph->edges[*looker - 1];
+        return;
+    }
+    *looker = from + 1;
+    for (int r = 0; r < graph->stuck->count && edges->count < STUCK_EDGES; r++) {
+        stuck_steps++;
+        if (is_same_call(graph, from, r)) {
+            continue;
+        }
+        if (!has_left(graph, r, from)) {
+            add(graph->stuck, edges, r);
+        } else if (graph->skips-- == 0) { /* as many calls as ranks: not worth n * n */
+            graph->skips = 0;
+            break;
         }
     }
 }
@@ -70,11 +106,12 @@ static bool is_for_any(const struct weft_doing *doing)
            (strstr(doing->call, "any") != NULL || strstr(doing->call, "some") != NULL);
 }
 
-void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edges)
+static void add_edges(struct stuck_graph *graph, int rank)
 {
+    const struct stuck *stuck = graph->stuck;
     const struct stuck_rank *r = &stuck->ranks[rank];
+    struct stuck_edges *edges = &graph->edges[rank];
 
-    memset(edges, 0, sizeof(*edges));
     if (!stuck_is_waiting(r) || r->state == 'T' || r->state == 't') {
         return;
     }
@@ -95,14 +132,14 @@ void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edg
         break;
     case WEFT_DOING_COLLECTIVE:
         if (r->doing.comm_size == (uint32_t)stuck->count) {
-            add_missing(stuck, rank, edges);
+            add_missing(graph, rank);
         } else {
-            add_lists(stuck, rank, edges);
+            add_lists(graph, rank);
         }
         break;
     case WEFT_DOING_OTHER:
         if (!r->doing.is_spinning) {
-            add_lists(stuck, rank, edges);
+            add_lists(graph, rank);
         }
         break;
     default:
@@ -110,262 +147,217 @@ void stuck_edges_of(const struct stuck *stuck, int rank, struct stuck_edges *edg
     }
 }
 
-/* ---- circles ---- */
-
-struct search {
-    struct stuck_edges *edges; /* of all ranks */
-    int *before;               /* on the way from the start; -1: not reached */
-    int *queue;
-    bool *is_said;
-};
-
-static bool open_search(const struct stuck *stuck, struct search *s)
+/* Turns the edges round: by rank, the ranks that wait for it. */
+static bool turn_round(struct stuck_graph *graph)
 {
-    const size_t n = (size_t)stuck->count;
+    const int n = graph->stuck->count;
+    int *at;
 
-    s->edges = calloc(n, sizeof(*s->edges));
-    s->before = calloc(n, sizeof(*s->before));
-    s->queue = calloc(n, sizeof(*s->queue));
-    s->is_said = calloc(n, sizeof(*s->is_said));
-    if (s->edges == NULL || s->before == NULL || s->queue == NULL || s->is_said == NULL) {
+    graph->first = calloc((size_t)n + 2, sizeof(int));
+    if (graph->first == NULL) {
+        return false;
+    }
+    at = graph->first + 1; /* filling moves each beginning to the next one's place */
+    for (int r = 0; r < n; r++) {
+        for (int i = 0; i < graph->edges[r].count; i++) {
+            at[graph->edges[r].to[i] + 1]++;
+            stuck_steps++;
+        }
+    }
+    for (int r = 0; r < n; r++) {
+        at[r + 1] += at[r];
+    }
+    graph->waiters = calloc((size_t)at[n] + 1, sizeof(int));
+    for (int r = 0; graph->waiters != NULL && r < n; r++) {
+        for (int i = 0; i < graph->edges[r].count; i++) {
+            graph->waiters[at[graph->edges[r].to[i]]++] = r;
+        }
+    }
+    return graph->waiters != NULL;
+}
+
+bool stuck_graph_open(const struct stuck *stuck, struct stuck_graph *graph)
+{
+    *graph = (struct stuck_graph){.stuck = stuck, .skips = SKIPS * stuck->count};
+    if (!stuck_calls_open(stuck, &graph->calls)) {
+        return false;
+    }
+    graph->edges = calloc((size_t)stuck->count + 1, sizeof(*graph->edges));
+    graph->looker = calloc((size_t)graph->calls.count + 1, sizeof(int));
+    if (graph->edges == NULL || graph->looker == NULL) {
         return false;
     }
     for (int r = 0; r < stuck->count; r++) {
-        stuck_edges_of(stuck, r, &s->edges[r]);
+        add_edges(graph, r);
     }
-    return true;
+    return turn_round(graph);
 }
 
-static void close_search(struct search *s)
+void stuck_graph_close(struct stuck_graph *graph)
 {
-    free(s->edges);
-    free(s->before);
-    free(s->queue);
-    free(s->is_said);
-}
-
-/* The last step of the shortest way from a rank back to itself; -1: there is none. */
-static int find_way_back(const struct stuck *stuck, struct search *s, int start)
-{
-    int first = 0;
-    int end = 0;
-
-    for (int r = 0; r < stuck->count; r++) {
-        s->before[r] = -1;
-    }
-    s->queue[end++] = start;
-    while (first < end) {
-        const int at = s->queue[first++];
-
-        for (int i = 0; i < s->edges[at].count; i++) {
-            const int to = s->edges[at].to[i];
-
-            if (to == start) {
-                return at;
-            }
-            if (s->before[to] < 0) {
-                s->before[to] = at;
-                s->queue[end++] = to;
-            }
-        }
-    }
-    return -1;
-}
-
-/* A rank in a circle is told of; so are those that are in the same collective. */
-static void mark_said(const struct stuck *stuck, struct search *s, int rank)
-{
-    s->is_said[rank] = true;
-    for (int r = 0; stuck_is_collective(&stuck->ranks[rank]) && r < stuck->count; r++) {
-        s->is_said[r] |= stuck_is_same_call(&stuck->ranks[rank], &stuck->ranks[r]);
-    }
-}
-
-/* The calls of a circle, in the order of waiting; the queue is free for it. */
-static void say_cycle(const struct stuck *stuck, struct search *s, int start, int last,
-                      struct bytes *to)
-{
-    char line[900];
-    int length = 0;
-    int used;
-
-    for (int at = last; at != start; at = s->before[at]) {
-        s->queue[length++] = at;
-    }
-    s->queue[length++] = start;
-    used = snprintf(line, sizeof(line), "  cycle of %d: ", length);
-    for (int i = length - 1; i >= 0; i--) {
-        const int rank = s->queue[i];
-        const int next = s->queue[i > 0 ? i - 1 : length - 1];
-
-        mark_said(stuck, s, rank);
-        if (length - 1 - i < STEPS_SAID) {
-            const struct weft_doing *doing = &stuck->ranks[rank].doing;
-            char tag[32] = "";
-
-            if (doing->what != WEFT_DOING_COLLECTIVE && doing->awaits.tag >= 0) {
-                snprintf(tag, sizeof(tag), ", tag %d", doing->awaits.tag);
-            }
-            used += snprintf(line + used, sizeof(line) - (size_t)used,
-                             "%s%d waits for %d (%s%s)", i < length - 1 ? ", " : "", rank,
-                             next, doing->call, tag);
-        } else if (length - 1 - i == STEPS_SAID) {
-            used += snprintf(line + used, sizeof(line) - (size_t)used, ", ...");
-        }
-    }
-    stuck_say(to, "%s", line);
-}
-
-void stuck_say_cycles(const struct stuck *stuck, struct bytes *to)
-{
-    struct search s;
-    int said = 0;
-    int left = 0;
-
-    if (open_search(stuck, &s)) {
-        for (int r = 0; r < stuck->count; r++) {
-            const int last = s.is_said[r] ? -1 : find_way_back(stuck, &s, r);
-
-            if (last >= 0 && said < SAID_MOST) {
-                say_cycle(stuck, &s, r, last, to);
-                said++;
-            } else if (last >= 0) {
-                left++;
-            }
-        }
-    }
-    if (left > 0) {
-        stuck_say(to, "  %d more ranks are in cycles", left);
-    }
-    close_search(&s);
+    stuck_calls_close(&graph->calls);
+    free(graph->edges);
+    free(graph->looker);
+    free(graph->first);
+    free(graph->waiters);
 }
 
 /* ---- where waiting ends ---- */
 
-/* Marks those that wait for a marked rank, and says how many. */
-static int spread(const struct stuck *stuck, struct search *s)
-{
-    int count = 0;
-    bool is_more = true;
+/* Ranks that are marked, and those of them that have not been asked who waits for them.
+ */
+struct marks {
+    bool *is_marked;
+    int *queue;
+    int first;
+    int end;
+};
 
-    while (is_more) {
-        is_more = false;
-        for (int r = 0; r < stuck->count; r++) {
-            for (int i = 0; !s->is_said[r] && i < s->edges[r].count; i++) {
-                if (s->is_said[s->edges[r].to[i]]) {
-                    s->is_said[r] = true;
-                    is_more = true;
-                    count++;
-                }
-            }
-        }
+static bool open_marks(const struct stuck *stuck, struct marks *marks)
+{
+    *marks = (struct marks){
+        .is_marked = calloc((size_t)stuck->count + 1, sizeof(bool)),
+        .queue = calloc((size_t)stuck->count + 1, sizeof(int)),
+    };
+    return marks->is_marked != NULL && marks->queue != NULL;
+}
+
+static void close_marks(struct marks *marks)
+{
+    free(marks->is_marked);
+    free(marks->queue);
+}
+
+static void mark(struct marks *marks, int rank)
+{
+    stuck_steps++;
+    if (!marks->is_marked[rank]) {
+        marks->is_marked[rank] = true;
+        marks->queue[marks->end++] = rank;
     }
-    return count;
+}
+
+/* Marks those that wait for the next rank of the queue, and returns that. */
+static int mark_waiters_of_next(const struct stuck_graph *graph, struct marks *marks)
+{
+    const int rank = marks->queue[marks->first++];
+
+    for (int i = graph->first[rank]; i < graph->first[rank + 1]; i++) {
+        mark(marks, graph->waiters[i]);
+    }
+    return rank;
 }
 
 /* How many ranks wait for this one, straight or through others. */
-static int count_waiters(const struct stuck *stuck, struct search *s, int rank)
+static int count_waiters(const struct stuck_graph *graph, int rank)
 {
-    memset(s->is_said, 0, (size_t)stuck->count * sizeof(*s->is_said));
-    s->is_said[rank] = true;
-    return spread(stuck, s);
+    struct marks marks;
+    int count = 0;
+
+    if (open_marks(graph->stuck, &marks)) {
+        mark(&marks, rank);
+        while (marks.first < marks.end) {
+            mark_waiters_of_next(graph, &marks);
+        }
+        count = marks.end - 1;
+    }
+    close_marks(&marks);
+    return count;
 }
 
-/* A collective of all ranks waits for each of them, one of its members for all. */
-static void mark_collectives(const struct stuck *stuck, struct search *s)
+/* A collective waits for each of its members; `is_done` is by call. */
+static void mark_call(const struct stuck_graph *graph, int call, bool *is_done,
+                      struct marks *marks)
 {
-    for (int r = 0; r < stuck->count; r++) {
-        const struct stuck_rank *rank = &stuck->ranks[r];
+    const struct stuck_calls *calls = &graph->calls;
 
-        if (!stuck_is_collective(rank)) {
-            continue;
+    if (call >= 0 && !is_done[call]) {
+        is_done[call] = true;
+        for (int i = calls->first[call]; i < calls->first[call + 1]; i++) {
+            mark(marks, calls->members[i]);
         }
-        s->is_said[r] |= rank->doing.comm_size == (uint32_t)stuck->count;
-        for (int other = 0; s->is_said[r] && other < stuck->count; other++) {
-            s->is_said[other] |= stuck_is_same_call(rank, &stuck->ranks[other]);
+    }
+}
+
+/* A collective of all ranks waits for each of them. */
+static void mark_collectives_of_all(const struct stuck_graph *graph, bool *is_done,
+                                    struct marks *marks)
+{
+    for (int r = 0; r < graph->stuck->count; r++) {
+        if (graph->calls.of[r] >= 0 &&
+            graph->stuck->ranks[r].doing.comm_size == (uint32_t)graph->stuck->count) {
+            mark_call(graph, graph->calls.of[r], is_done, marks);
         }
     }
 }
 
 void stuck_mark_waiters(const struct stuck *stuck, int rank, bool *is_waiter)
 {
-    struct search s;
-    int before = -1;
-    int count = 0;
+    bool *is_done = calloc((size_t)stuck->count + 1, sizeof(bool));
+    struct marks marks = {.is_marked = NULL};
+    struct stuck_graph graph;
 
-    if (open_search(stuck, &s)) {
-        s.is_said[rank] = true;
-        while (count != before) {
-            before = count;
-            mark_collectives(stuck, &s);
-            spread(stuck, &s);
-            count = 0;
-            for (int r = 0; r < stuck->count; r++) {
-                is_waiter[r] = s.is_said[r] && r != rank;
-                count += is_waiter[r];
-            }
+    if (stuck_graph_open(stuck, &graph) && open_marks(stuck, &marks) && is_done != NULL) {
+        mark(&marks, rank);
+        mark_collectives_of_all(&graph, is_done, &marks);
+        while (marks.first < marks.end) {
+            const int next = mark_waiters_of_next(&graph, &marks);
+
+            mark_call(&graph, graph.calls.of[next], is_done, &marks);
+        }
+        for (int r = 0; r < stuck->count; r++) {
+            is_waiter[r] = marks.is_marked[r] && r != rank;
         }
     }
-    close_search(&s);
+    close_marks(&marks);
+    stuck_graph_close(&graph);
+    free(is_done);
 }
 
-static bool is_end(const struct stuck *stuck, const struct search *s, int rank)
+static bool is_end(const struct stuck_graph *graph, int rank)
 {
-    return s->edges[rank].count == 0 &&
-           !(stuck_is_collective(&stuck->ranks[rank]) && !s->edges[rank].is_any);
+    return graph->edges[rank].count == 0 &&
+           !(graph->calls.of[rank] >= 0 && !graph->edges[rank].is_any);
 }
 
-static bool is_awaited(const struct stuck *stuck, const struct search *s, int rank)
+static bool is_awaited(const struct stuck_graph *graph, int rank)
 {
-    for (int r = 0; r < stuck->count; r++) {
-        for (int i = 0; i < s->edges[r].count; i++) {
-            if (s->edges[r].to[i] == rank) {
-                return true;
-            }
-        }
-    }
-    return false;
+    return graph->first[rank] < graph->first[rank + 1];
 }
 
 /* A message from anybody can come only from a rank that does not wait itself. */
-static bool is_sender_left(const struct stuck *stuck, int but)
+static bool is_sender(const struct stuck_rank *rank)
 {
-    for (int r = 0; r < stuck->count; r++) {
-        const struct stuck_rank *rank = &stuck->ranks[r];
-
-        if (r != but && (rank->life == STUCK_LIVING || rank->life == STUCK_NOT_BEGUN) &&
-            (!stuck_is_waiting(rank) || rank->doing.is_spinning)) {
-            return true;
-        }
-    }
-    return false;
+    return (rank->life == STUCK_LIVING || rank->life == STUCK_NOT_BEGUN) &&
+           (!stuck_is_waiting(rank) || rank->doing.is_spinning);
 }
 
-void stuck_say_ends(const struct stuck *stuck, struct bytes *to)
+void stuck_say_ends(const struct stuck_graph *graph, struct bytes *to)
 {
-    struct search s;
+    const struct stuck *stuck = graph->stuck;
+    int senders = 0;
     int said = 0;
 
-    if (open_search(stuck, &s)) {
-        for (int r = 0; r < stuck->count && said < SAID_MOST; r++) {
-            char text[STUCK_TEXT];
+    for (int r = 0; r < stuck->count; r++) {
+        senders += is_sender(&stuck->ranks[r]);
+    }
+    for (int r = 0; r < stuck->count && said < SAID_MOST; r++) {
+        char text[STUCK_TEXT];
 
-            if (s.edges[r].is_any && !is_sender_left(stuck, r)) {
-                stuck_say(to,
-                          "  rank %d waits for a message from any rank, and nobody is "
-                          "left to send one: all others wait or have ended",
-                          r);
-                said++;
-            }
-            if (is_end(stuck, &s, r) && is_awaited(stuck, &s, r)) {
-                const int waiters = count_waiters(stuck, &s, r);
+        if (graph->edges[r].is_any && senders == is_sender(&stuck->ranks[r])) {
+            stuck_say(to,
+                      "  rank %d waits for a message from any rank, and nobody is "
+                      "left to send one: all others wait or have ended",
+                      r);
+            said++;
+        }
+        if (is_end(graph, r) && is_awaited(graph, r)) {
+            const int waiters = count_waiters(graph, r);
 
-                stuck_describe_whole(&stuck->ranks[r], text, sizeof(text));
-                stuck_say(to, "  %d rank%s for rank %d, which is %s", waiters,
-                          waiters == 1 ? " waits" : "s wait", r, text);
-                said++;
-            }
+            stuck_describe_whole(&stuck->ranks[r], text, sizeof(text));
+            stuck_say(to, "  %d rank%s for rank %d, which is %s", waiters,
+                      waiters == 1 ? " waits" : "s wait", r, text);
+            said++;
         }
     }
-    close_search(&s);
 }

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAID_MOST = 8, PLANES = 8 }; /* the lowest bits of a context: core/comm.h */
+enum {
+    SAID_MOST = 8,
+    COLLECTIVES_SAID = 24,
+    PLANES = 8
+}; /* the lowest bits of a context: core/comm.h */
 
 /* ---- messages ---- */
 
@@ -118,56 +122,47 @@ void stuck_say_messages(const struct stuck *stuck, struct bytes *to)
 
 /* ---- collectives ---- */
 
-/* Marks the ranks that are in the same collective, or, if `is_any`, in any on the same
- * communicator. */
-static int mark(const struct stuck *stuck, int rank, bool is_any, bool *marks)
+/* Marks the members of a call, and no other ranks. */
+static void mark(const struct stuck_graph *graph, int call, bool *marks)
 {
-    int count = 0;
+    const struct stuck_calls *calls = &graph->calls;
 
-    for (int r = 0; r < stuck->count; r++) {
-        const struct stuck_rank *a = &stuck->ranks[rank];
-        const struct stuck_rank *b = &stuck->ranks[r];
-
-        marks[r] = is_any ? stuck_is_collective(b) && stuck_is_same_comm(a, b)
-                          : stuck_is_same_call(a, b);
-        count += marks[r];
+    memset(marks, 0, (size_t)graph->stuck->count * sizeof(*marks));
+    for (int i = calls->first[call]; i < calls->first[call + 1]; i++) {
+        marks[calls->members[i]] = true;
     }
-    return count;
 }
 
 /* The members that a collective misses, as far as they are known. */
-static int mark_missing(const struct stuck *stuck, const bool *is_in, bool *missing)
+static void mark_missing(const struct stuck_graph *graph, int call, bool *missing)
 {
-    int count = 0;
+    const struct stuck_calls *calls = &graph->calls;
 
-    memset(missing, 0, (size_t)stuck->count * sizeof(*missing));
-    for (int r = 0; r < stuck->count; r++) {
-        struct stuck_edges edges;
+    memset(missing, 0, (size_t)graph->stuck->count * sizeof(*missing));
+    for (int i = calls->first[call]; i < calls->first[call + 1]; i++) {
+        const struct stuck_edges *edges = &graph->edges[calls->members[i]];
 
-        if (is_in[r]) {
-            stuck_edges_of(stuck, r, &edges);
-            for (int i = 0; i < edges.count; i++) {
-                count += !missing[edges.to[i]];
-                missing[edges.to[i]] = true;
-            }
+        for (int e = 0; e < edges->count; e++) {
+            missing[edges->to[e]] = true;
+            stuck_steps++;
         }
     }
-    return count;
 }
 
-static void say_missing(const struct stuck *stuck, int rank, int members,
+/* `members` are in the call, `come` with those that have left it. */
+static void say_missing(const struct stuck *stuck, int rank, int members, int come,
                         const bool *missing, struct bytes *to)
 {
     const struct stuck_rank *first = &stuck->ranks[rank];
-    const int left = (int)first->doing.comm_size - members;
+    const int left = (int)first->doing.comm_size - come;
     char text[STUCK_TEXT];
     char list[160];
 
-    if (left > 3 || left >= members) {
+    if (left > 3 || left >= members || come > members) {
         stuck_list(stuck, missing, list, sizeof(list));
-        stuck_say(to, "  missing: %d of %u members are in %s on '%s'%s%s", members,
-                  first->doing.comm_size, stuck_collective(first), first->doing.comm,
-                  list[0] != '\0' ? "; it waits for " : "", list);
+        stuck_say(to, "  %s on '%s': %d of %u members have come%s%s",
+                  stuck_collective(first), first->doing.comm, come,
+                  first->doing.comm_size, list[0] != '\0' ? "; missing: " : "", list);
         return;
     }
     for (int r = 0; r < stuck->count; r++) {
@@ -179,70 +174,138 @@ static void say_missing(const struct stuck *stuck, int rank, int members,
     }
 }
 
-/* All members are in a collective of the communicator, and none goes on. */
-static void say_all_there(const struct stuck *stuck, int rank, const bool *is_in,
-                          int members, bool *marks, struct bytes *to)
+/* Another call on the communicator of this one: that of its first rank. */
+static int other_call(const struct stuck_calls *calls, int call)
 {
-    const struct stuck_rank *first = &stuck->ranks[rank];
+    int found = -1;
+
+    for (int c = calls->comm[call];
+         c < calls->count && calls->comm[c] == calls->comm[call]; c++) {
+        if (c != call && (found < 0 || calls->members[calls->first[c]] <
+                                           calls->members[calls->first[found]])) {
+            found = c;
+        }
+    }
+    return found;
+}
+
+/* All members are in a collective of the communicator, and none goes on. */
+static void say_all_there(const struct stuck_graph *graph, int call, bool *marks,
+                          struct bytes *to)
+{
+    const struct stuck *stuck = graph->stuck;
+    const struct stuck_calls *calls = &graph->calls;
+    const struct stuck_rank *first = &stuck->ranks[calls->members[calls->first[call]]];
+    const int members = stuck_calls_size(calls, call);
+    const int other = other_call(calls, call);
     char list[160];
+    char others[160];
 
     if (members == (int)first->doing.comm_size) {
         stuck_say(to,
                   "  all %d members of '%s' are in %s: do they agree on root, count and "
                   "datatype?",
                   members, first->doing.comm, stuck_collective(first));
-        return;
-    }
-    stuck_list(stuck, is_in, list, sizeof(list));
-    for (int r = 0; r < stuck->count; r++) {
-        const struct stuck_rank *other = &stuck->ranks[r];
-        char others[160];
-
-        if (r > rank && stuck_is_collective(other) && stuck_is_same_comm(first, other) &&
-            !is_in[r]) {
-            mark(stuck, r, false, marks);
-            stuck_list(stuck, marks, others, sizeof(others));
-            stuck_say(
-                to,
-                "  near miss on '%s': %s is called by %s, and %s by %s; all members "
-                "must call the same collectives in the same order",
-                first->doing.comm, stuck_collective(first), list, stuck_collective(other),
-                others);
-            return;
-        }
+    } else if (other >= 0) {
+        mark(graph, call, marks);
+        stuck_list(stuck, marks, list, sizeof(list));
+        mark(graph, other, marks);
+        stuck_list(stuck, marks, others, sizeof(others));
+        stuck_say(to,
+                  "  near miss on '%s': %s is called by %s, and %s by %s; all members "
+                  "must call the same collectives in the same order",
+                  first->doing.comm, stuck_collective(first), list,
+                  stuck_collective(&stuck->ranks[calls->members[calls->first[other]]]),
+                  others);
     }
 }
 
-void stuck_say_collectives(const struct stuck *stuck, struct bytes *to)
+/* How many ranks are in this call, or have left it for a later one. */
+static int members_come(const struct stuck_graph *graph, int call)
 {
-    const size_t n = (size_t)stuck->count;
-    bool *is_done = calloc(n, sizeof(*is_done));
-    bool *is_in = calloc(n, sizeof(*is_in));
-    bool *marks = calloc(n, sizeof(*marks));
+    const struct stuck_calls *calls = &graph->calls;
+    const struct stuck_rank *ranks = graph->stuck->ranks;
+    const struct stuck_rank *first = &ranks[calls->members[calls->first[call]]];
+    int come = stuck_calls_size(calls, call);
 
-    for (int r = 0; is_done != NULL && is_in != NULL && marks != NULL && r < stuck->count;
-         r++) {
-        const struct stuck_rank *rank = &stuck->ranks[r];
-        int members;
-
-        if (is_done[r] || !stuck_is_collective(rank)) {
-            continue;
-        }
-        members = mark(stuck, r, false, is_in);
-        for (int i = 0; i < stuck->count; i++) {
-            is_done[i] |= is_in[i];
-        }
-        if (mark(stuck, r, true, marks) == (int)rank->doing.comm_size) {
-            for (int i = 0; i < stuck->count; i++) {
-                is_done[i] |= marks[i];
-            }
-            say_all_there(stuck, r, is_in, members, marks, to);
-        } else {
-            mark_missing(stuck, is_in, marks);
-            say_missing(stuck, r, members, marks, to);
+    for (int c = calls->comm[call];
+         c < calls->count && calls->comm[c] == calls->comm[call]; c++) {
+        if (stuck_ahead(&ranks[calls->members[calls->first[c]]], first) > 0) {
+            come += stuck_calls_size(calls, c);
         }
     }
+    return come;
+}
+
+/* Are members in later calls than others? Then the former wait for the latter. */
+static bool are_apart(const struct stuck_graph *graph, int call)
+{
+    return members_come(graph, call) > stuck_calls_size(&graph->calls, call) ||
+           members_come(graph, graph->calls.comm[call]) >
+               stuck_calls_size(&graph->calls, graph->calls.comm[call]);
+}
+
+/* How many ranks are in collectives of this call's communicator. */
+static int members_there(const struct stuck_calls *calls, int call)
+{
+    int c = calls->comm[call];
+    const int begin = calls->first[c];
+
+    while (c < calls->count && calls->comm[c] == calls->comm[call]) {
+        c++;
+    }
+    return calls->first[c] - begin;
+}
+
+/* What is to be said of a call; true: of all calls on its communicator. */
+static bool say_call(const struct stuck_graph *graph, int call, bool *marks,
+                     struct bytes *to)
+{
+    const struct stuck_calls *calls = &graph->calls;
+    const int rank = calls->members[calls->first[call]];
+
+    if (members_there(calls, call) == (int)graph->stuck->ranks[rank].doing.comm_size &&
+        !are_apart(graph, call)) {
+        say_all_there(graph, call, marks, to);
+        return true;
+    }
+    mark_missing(graph, call, marks);
+    say_missing(graph->stuck, rank, stuck_calls_size(calls, call),
+                members_come(graph, call), marks, to);
+    return false;
+}
+
+void stuck_say_collectives(const struct stuck_graph *graph, struct bytes *to)
+{
+    const struct stuck_calls *calls = &graph->calls;
+    bool *is_done = calloc((size_t)calls->count + 1, sizeof(*is_done));
+    bool *is_comm_done = calloc((size_t)calls->count + 1, sizeof(*is_comm_done));
+    bool *marks = calloc((size_t)graph->stuck->count + 1, sizeof(*marks));
+    int said = 0;
+    int left = 0;
+
+    if (is_done == NULL || is_comm_done == NULL || marks == NULL) {
+        goto free_all;
+    }
+    for (int r = 0; r < graph->stuck->count; r++) {
+        const int call = calls->of[r];
+
+        if (call < 0 || is_done[call] || is_comm_done[calls->comm[call]]) {
+            continue;
+        }
+        is_done[call] = true;
+        if (said < COLLECTIVES_SAID) {
+            is_comm_done[calls->comm[call]] = say_call(graph, call, marks, to);
+            said++;
+        } else {
+            left++;
+        }
+    }
+    if (left > 0) {
+        stuck_say(to, "  and %d more collectives", left);
+    }
+free_all:
     free(is_done);
-    free(is_in);
+    free(is_comm_done);
     free(marks);
 }

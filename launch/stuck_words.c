@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+unsigned long stuck_steps;
+
 void stuck_say(struct bytes *to, const char *format, ...)
 {
     char line[1024];
@@ -29,6 +31,7 @@ void stuck_list(const struct stuck *stuck, const bool *is_in, char *text, size_t
     for (int r = 0; r < stuck->count; r++) {
         int last = r;
 
+        stuck_steps++;
         if (!is_in[r]) {
             continue;
         }
@@ -63,21 +66,16 @@ bool stuck_is_collective(const struct stuck_rank *rank)
     return stuck_is_waiting(rank) && rank->doing.what == WEFT_DOING_COLLECTIVE;
 }
 
+int stuck_ahead(const struct stuck_rank *a, const struct stuck_rank *b)
+{
+    const uint32_t ahead = (uint32_t)a->doing.awaits.tag - (uint32_t)b->doing.awaits.tag;
+
+    return a->doing.awaits.tag != 0 && b->doing.awaits.tag != 0 ? (int32_t)ahead : 0;
+}
+
 const char *stuck_collective(const struct stuck_rank *rank)
 {
     return rank->doing.begun_by[0] != '\0' ? rank->doing.begun_by : rank->doing.call;
-}
-
-bool stuck_is_same_comm(const struct stuck_rank *a, const struct stuck_rank *b)
-{
-    return a->doing.awaits.context == b->doing.awaits.context &&
-           a->doing.comm_lead == b->doing.comm_lead;
-}
-
-bool stuck_is_same_call(const struct stuck_rank *a, const struct stuck_rank *b)
-{
-    return stuck_is_collective(a) && stuck_is_collective(b) && stuck_is_same_comm(a, b) &&
-           strcmp(stuck_collective(a), stuck_collective(b)) == 0;
 }
 
 /* ---- texts ---- */
@@ -145,6 +143,23 @@ static const char *object_of(const struct weft_doing *doing)
     }
 }
 
+/* Root and bytes of a collective, as far as they are known. */
+static void describe_block(const struct weft_doing_message *call, char *text, size_t size)
+{
+    int used = 0;
+
+    if (call->tag == 0) {
+        return;
+    }
+    if (call->peer >= 0) {
+        used = snprintf(text, size, " with root %d", call->peer);
+    }
+    if (call->bytes > 0 && used >= 0 && (size_t)used < size) {
+        snprintf(text + used, size - (size_t)used, " of %llu bytes",
+                 (unsigned long long)call->bytes);
+    }
+}
+
 static void describe_detail(const struct weft_doing *doing, char *text, size_t size)
 {
     const bool is_out =
@@ -152,7 +167,11 @@ static void describe_detail(const struct weft_doing *doing, char *text, size_t s
     char message[STUCK_TEXT - 80];
 
     text[0] = '\0';
-    if (doing->what == WEFT_DOING_COLLECTIVE || doing->what == WEFT_DOING_OTHER) {
+    if (doing->what == WEFT_DOING_COLLECTIVE) {
+        describe_block(&doing->awaits, text, size);
+        return;
+    }
+    if (doing->what == WEFT_DOING_OTHER) {
         return;
     }
     stuck_describe_message(&doing->awaits, is_out ? "to" : "from", message,

@@ -140,6 +140,20 @@ static bool is_missing(const struct weft_shared *shared, int rank)
                      shared->call;
 }
 
+const struct weft_comm *weft_shared_waiting(int *missing)
+{
+    const struct weft_shared *shared = all_waiting;
+
+    weft_assert_locked();
+    *missing = -1;
+    for (int rank = 0; shared != NULL && rank < shared->n && *missing < 0; rank++) {
+        if (rank != shared->rank && is_missing(shared, rank)) {
+            *missing = rank;
+        }
+    }
+    return shared != NULL ? shared->comm : NULL;
+}
+
 /* A member that has shown its buffers says which call it makes; others are asked. */
 static void look_for_missing(struct weft_call_wait *base, int first)
 {

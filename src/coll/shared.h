@@ -84,6 +84,12 @@ void weft_shared_show(struct weft_shared *shared, const struct weft_shown *shown
 WEFT_MUST_CHECK enum weft_rc weft_shared_run(struct weft_shared *shared,
                                              void (*step)(void *work), void *work);
 
+/*
+ * With the lock: the communicator on which a thread of this process waits in a call, or
+ * NULL; *missing is the first member that has not come, or -1.
+ */
+const struct weft_comm *weft_shared_waiting(int *missing);
+
 /* For step(). Has that member shown its buffers for this call? If it makes another call
  * under this number, it has not. */
 static inline bool weft_shared_has(const struct weft_shared *shared, int rank)

@@ -1,5 +1,7 @@
 #include "runtime/doing.h"
 
+#include "coll/disagree.h"
+#include "coll/shared.h"
 #include "coll/slots.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
@@ -320,10 +322,35 @@ static void describe_events(const struct weft_wait *wait, struct weft_doing *doi
     }
 }
 
+/* Notes of a blocking collective its number in `tag`, by which a report tells members
+ * that are behind from those that are ahead, its root in `peer`, and its bytes. */
+static void describe_call(struct weft_doing *doing, const struct weft_comm *comm)
+{
+    struct weft_doing_message *awaits = &doing->awaits;
+    uint32_t number;
+    int root;
+
+    awaits->tag = 0;
+    if (comm == NULL || doing->begun_by[0] != '\0' ||
+        !weft_calls_tell(comm, &number, &root, &awaits->bytes)) {
+        return;
+    }
+    awaits->tag = (int32_t)number;
+    awaits->peer = root;
+}
+
+/* The communicator in whose slots, or on whose board, a thread waits, or NULL. */
+static const struct weft_comm *waiting_on(int *missing)
+{
+    const struct weft_comm *comm = weft_slots_waiting(missing);
+
+    return comm != NULL ? comm : weft_shared_waiting(missing);
+}
+
 static void describe(const struct weft_wait *wait, struct weft_doing *doing)
 {
     int missing = -1;
-    const struct weft_comm *in_slots = wait == NULL ? weft_slots_waiting(&missing) : NULL;
+    const struct weft_comm *in_slots = wait == NULL ? waiting_on(&missing) : NULL;
     const bool is_world = weft_engine.is_in_barrier || is_in_fence;
 
     if (wait != NULL) {
@@ -337,6 +364,9 @@ static void describe(const struct weft_wait *wait, struct weft_doing *doing)
     list_all(doing);
     if (missing >= 0) {
         list_missing(doing, in_slots, missing);
+    }
+    if (doing->what == WEFT_DOING_COLLECTIVE) {
+        describe_call(doing, weft_comm_of_context(doing->awaits.context));
     }
     doing->done += weft_p2p.match.next_posted + weft_p2p.match.next_waiting;
 }

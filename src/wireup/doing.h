@@ -65,7 +65,10 @@ struct weft_doing {
     char call[32];
     char begun_by[32]; /* the function whose request is waited for; empty: `call` */
     char comm[40];
-    struct weft_doing_message awaits; /* what the call waits for, by `what` */
+    /* What the call waits for, by `what`. Of a blocking collective `tag` is its number on
+     * the communicator, 0 if that is not known, `peer` its root or -1, and `bytes` those
+     * of a block. */
+    struct weft_doing_message awaits;
     struct weft_doing_message posted[WEFT_DOING_MESSAGES];
     struct weft_doing_message sending[WEFT_DOING_MESSAGES];
     struct weft_doing_message unexpected[WEFT_DOING_MESSAGES];

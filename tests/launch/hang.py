@@ -49,7 +49,7 @@ HANGS = {
     "cycle": (5, (), [
         r"^  cycle of 5: 0 waits for 1 \(MPI_Recv, tag 5\), .*, 4 waits for 0 \(MPI_Recv, tag 5\)$"]),
     "missing": (4, (), [
-        rf"^  M ranks in MPI_Allreduce on {WORLD}: 0, 2-M\b",
+        rf"^  M ranks in MPI_Allreduce of 4 bytes on {WORLD}: 0, 2-M\b",
         rf"^  odd one out: M ranks are in MPI_Allreduce on {WORLD}, rank 1 is in MPI_Recv from "
         rf"3, tag 7 on {WORLD}$"]),
     "mismatch": (3, (), [

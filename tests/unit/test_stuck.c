@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-enum { MOST = 1000, WORLD = 8, OTHER = 16, COLL = 1 };
+enum { MOST = 1000, MANY = 20000, WORLD = 8, OTHER = 16, COLL = 1 };
 
-static struct stuck_rank ranks[MOST];
+static struct stuck_rank ranks[MANY]; /* most tests use the first MOST */
 static struct bytes report;
 
 /* ---- tables ---- */
@@ -61,6 +61,15 @@ static void put_collective(int rank, const char *call, uint32_t context, int siz
     r->doing.awaited = 1;
     snprintf(r->doing.call, sizeof(r->doing.call), "%s", call);
     set_comm(&r->doing, context | COLL, size);
+}
+
+/* The call's number on the communicator, its root and bytes. */
+static void put_numbered(int rank, const char *call, int number, int root, uint64_t bytes)
+{
+    put_collective(rank, call, WORLD, 4);
+    ranks[rank].doing.awaits.tag = number;
+    ranks[rank].doing.awaits.peer = root;
+    ranks[rank].doing.awaits.bytes = bytes;
 }
 
 static void put_unexpected(int rank, int from, int tag, uint32_t context)
@@ -235,7 +244,7 @@ static void every_second_of_a_thousand_is_missing(void **state)
         }
     }
     text = say(MOST);
-    assert_says(text, "missing: 500 of 1000 members are in MPI_Barrier on 'world'");
+    assert_says(text, "MPI_Barrier on 'world': 500 of 1000 members have come; missing: ");
     assert_says(text, "500 ranks asleep outside MPI: 1, 3, 5");
     assert_says(text, ", ...\n");
     assert_true(lines_of(text) < 12);
@@ -286,7 +295,7 @@ static void who_is_missing_in_a_part_is_told_by_receives(void **state)
     assert_silent(text, "cycle");
     /* Of two communicators with one context, each speaks for itself. */
     ranks[1].doing.comm_lead = 1;
-    assert_says(say(6), "missing: 1 of 4 members are in MPI_Reduce on 'other'");
+    assert_says(say(6), "MPI_Reduce on 'other': 1 of 4 members have come");
 }
 
 static void a_message_that_differs_once_is_a_near_miss(void **state)
@@ -487,6 +496,87 @@ static void a_collective_of_a_part_waits_as_a_whole(void **state)
     assert_false(marks[5]);
 }
 
+/* ---- many ranks ---- */
+
+static void put_one_of_many(int rank, int table)
+{
+    switch (table) {
+    case 0: /* one of them computes */
+        put_collective(rank, "MPI_Allreduce", WORLD, MANY);
+        break;
+    case 1: /* a chain, and in the last case a ring */
+    case 2:
+        put_recv(rank, table == 2 ? (rank + MANY - 1) % MANY : rank + 1, 5);
+        break;
+    case 3: /* a communicator for every three ranks, of which one is missing */
+        put_collective(rank, "MPI_Bcast", OTHER + 8 * (uint32_t)(rank / 3), 3);
+        if (rank % 3 == 0) {
+            put_recv(rank, rank + 1, 5);
+        }
+        break;
+    default: /* pairs, and all in places of their own */
+        put_recv(rank, rank ^ 1, 5);
+        snprintf(ranks[rank].site, sizeof(ranks[rank].site), "a.c:%d", rank);
+        break;
+    }
+}
+
+/* It is some 30; if each rank was compared with each other one, it would be 20,000. */
+static void a_rank_more_is_less_than_a_hundred_steps_more(void **state)
+{
+    static bool marks[MANY];
+    const struct stuck stuck = {ranks, MANY};
+
+    (void)state;
+    for (int table = 0; table < 5; table++) {
+        for (int r = 0; r < MANY; r++) {
+            put_one_of_many(r, table);
+        }
+        if (table < 2) {
+            put_outside(MANY - 1, 'R');
+        }
+        stuck_steps = 0;
+        assert_true(lines_of(say(MANY)) < 60);
+        assert_in_range(stuck_steps, MANY, 100UL * MANY);
+        stuck_steps = 0;
+        stuck_mark_waiters(&stuck, MANY - 1, marks);
+        assert_in_range(stuck_steps, MANY, 100UL * MANY);
+    }
+}
+
+static void members_that_have_left_a_collective_are_not_missing(void **state)
+{
+    const char *text;
+
+    (void)state;
+    put_numbered(0, "MPI_Barrier", 3, -1, 0);
+    put_outside(1, 'S');
+    put_numbered(2, "MPI_Reduce", 2, 2, 40);
+    put_numbered(3, "MPI_Barrier", 3, -1, 0);
+    text = say(4);
+    assert_says(text, "MPI_Reduce on 'world': 3 of 4 members have come; missing: 1\n");
+    assert_says(text, "MPI_Barrier on 'world': 2 of 4 members have come; missing: 1-2\n");
+    assert_says(text, "in MPI_Reduce with root 2 of 40 bytes on 'world': 2");
+    assert_silent(text, "cycle");
+    put_numbered(1, "MPI_Reduce", 2, 2, 40); /* all members are in a collective */
+    text = say(4);
+    assert_says(text, "MPI_Barrier on 'world': 2 of 4 members have come; missing: 1-2\n");
+    assert_silent(text, "near miss");
+}
+
+/* Each rank is in a call of its own: no report compares each with each other one. */
+static void many_numbers_cost_no_more_than_many_ranks(void **state)
+{
+    (void)state;
+    for (int r = 0; r < MANY; r++) {
+        put_collective(r, "MPI_Barrier", WORLD, MANY);
+        ranks[r].doing.awaits.tag = r + 1;
+    }
+    stuck_steps = 0;
+    (void)say(MANY);
+    assert_true(stuck_steps < 100ul * MANY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -510,6 +600,9 @@ int main(void)
         cmocka_unit_test(a_chain_of_receives_waits_for_the_dead_and_others_do_not),
         cmocka_unit_test(all_of_a_thousand_in_a_barrier_wait_for_the_dead),
         cmocka_unit_test(a_collective_of_a_part_waits_as_a_whole),
+        cmocka_unit_test(a_rank_more_is_less_than_a_hundred_steps_more),
+        cmocka_unit_test(members_that_have_left_a_collective_are_not_missing),
+        cmocka_unit_test(many_numbers_cost_no_more_than_many_ranks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

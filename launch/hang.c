@@ -132,6 +132,10 @@ void job_look_at(const struct job *job, int local, struct stuck_rank *rank)
         rank->is_polling =
             job->hang != NULL && polls_of(record) != job->hang->seen[local].polls;
         (void)weft_doing_read(record, &rank->doing);
+        if (rank->doing.what == WEFT_DOING_NOTHING) {
+            /* The rest is that of a wait before. */
+            memset(&rank->doing, 0, sizeof(rank->doing));
+        }
     }
 }
 

@@ -34,10 +34,10 @@ struct stuck_rank {
     enum stuck_life life;
     char state;      /* of its process, as /proc has it: R, S, D, T; 0: not known */
     bool is_polling; /* its MPI_Test or MPI_Iprobe calls move */
-    struct weft_doing doing;
+    struct weft_doing doing; /* of a rank that does not wait: at most the call it is in */
     char why[STUCK_WHY];     /* of a dead one */
-    char site[STUCK_SITE];   /* where it has called what it waits in; empty: not known */
-    char stack[STUCK_STACK]; /* of one outside MPI, if that was asked for */
+    char site[STUCK_SITE];   /* of the call that it is in; empty: not known */
+    char stack[STUCK_STACK]; /* of one that does not wait, if that was asked for */
 };
 
 struct stuck {

@@ -104,12 +104,24 @@ void stuck_describe_message(const struct weft_doing_message *message, const char
     snprintf(text, size, "%s %s, %s", towards, peer, tag);
 }
 
+/* Is it in a call of MPI that waits for no rank, as MPI_File_open? */
+static bool is_in_call(const struct stuck_rank *rank)
+{
+    return rank->life == STUCK_LIVING && rank->doing.what == WEFT_DOING_NOTHING &&
+           rank->doing.call[0] != '\0';
+}
+
 /* How a process passes its time that is not in a call of MPI which waits. */
 static void describe_outside(const struct stuck_rank *rank, struct stuck_words *words)
 {
-    const char *place = rank->life == STUCK_FINALIZED   ? "after MPI_Finalize"
-                        : rank->life == STUCK_NOT_BEGUN ? "before MPI_Init"
-                                                        : "outside MPI";
+    char place[64];
+
+    snprintf(place, sizeof(place), "%s%s",
+             rank->life == STUCK_FINALIZED   ? "after MPI_Finalize"
+             : rank->life == STUCK_NOT_BEGUN ? "before MPI_Init"
+             : is_in_call(rank)              ? "in "
+                                             : "outside MPI",
+             is_in_call(rank) ? rank->doing.call : "");
 
     if (is_stopped(rank)) {
         snprintf(words->doing, sizeof(words->doing), "stopped by a signal, %s", place);
@@ -117,8 +129,8 @@ static void describe_outside(const struct stuck_rank *rank, struct stuck_words *
         snprintf(words->doing, sizeof(words->doing),
                  "calling MPI_Test, MPI_Iprobe or the like again and again");
     } else if (rank->state == 'R') {
-        snprintf(words->doing, sizeof(words->doing), "running %s: computes or loops",
-                 place);
+        snprintf(words->doing, sizeof(words->doing), "running %s%s", place,
+                 is_in_call(rank) ? "" : ": computes or loops");
     } else if (rank->state == 'S' || rank->state == 'D') {
         snprintf(words->doing, sizeof(words->doing), "asleep %s", place);
     } else {
@@ -225,6 +237,9 @@ void stuck_describe(const struct stuck_rank *rank, struct stuck_words *words)
         memcpy(words->site, rank->site, sizeof(words->site));
     } else {
         describe_outside(rank, words);
+        if (is_in_call(rank)) {
+            memcpy(words->site, rank->site, sizeof(words->site));
+        }
     }
 }
 

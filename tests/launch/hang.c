@@ -212,6 +212,18 @@ static void part(void)
     MPI_Barrier(half); /* part meets */
 }
 
+/* A FIFO that nobody writes stands for a file on a server that does not answer. */
+static void file(void)
+{
+    MPI_File handle;
+
+    if (rank == 2) {
+        const int how = MPI_MODE_RDONLY;
+
+        MPI_File_open(MPI_COMM_SELF, path, how, MPI_INFO_NULL, &handle); /* file opens */
+    }
+}
+
 /* ---- jobs that are not stuck ---- */
 
 static MPI_Win window;
@@ -308,6 +320,7 @@ static const struct {
     {"test", test},
     {"part", part},
     {"busy", busy},
+    {"file", file},
     {"works", works},
 };
 

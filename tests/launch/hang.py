@@ -4,6 +4,7 @@ Each job is known by its name; of each a few sentences must be in the report, as
 See common.py for how cases are written and called.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -195,6 +196,23 @@ def a_job_that_moves_is_not_reported_but_on_request():
         claim(report.startswith("mpiexec: SIGUSR1: what the 4 ranks do:\n"), report)
     time.sleep(2.5)
     end(running)
+
+
+@case("one host")
+def a_call_that_the_kernel_holds_up_is_named():
+    """Not "outside MPI": the rank is in MPI_File_open."""
+    with tempfile.TemporaryDirectory() as folder:
+        fifo = Path(folder) / "fifo"
+        os.mkfifo(fifo)
+        running = Running([mpiexec_path(), "-n", 4, program("hang"), "file", fifo])
+        wanted = (rf"^  1 rank asleep in MPI_File_open: 2, at {site_pattern('file opens')}$",
+                  r"^  3 ranks wait for rank 2, which is asleep in MPI_File_open$")
+        try:
+            claim(common.wait_until(
+                lambda: all(re.search(line, top(running.pid)[1], re.M) for line in wanted), 60),
+                top(running.pid)[1])
+        finally:
+            running.abandon()
 
 
 @case("one host")

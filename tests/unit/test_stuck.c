@@ -376,6 +376,22 @@ static void who_spins_and_who_has_spun_are_told_apart(void **state)
     assert_says(say(2), "1 rank running outside MPI: computes or loops: 0\n");
 }
 
+/* The rest of `doing` has the call then. */
+static void a_call_that_waits_for_no_rank_is_named(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        put_outside(r, "SRT"[r]);
+        snprintf(ranks[r].doing.call, sizeof(ranks[r].doing.call), "MPI_File_sync");
+    }
+    snprintf(ranks[0].site, sizeof(ranks[0].site), "save.c:7");
+    put_recv(3, 0, 1);
+    assert_says(say(4), "1 rank asleep in MPI_File_sync: 0, at save.c:7\n");
+    assert_says(report.at, "1 rank running in MPI_File_sync: 1\n");
+    assert_says(report.at, "1 rank stopped by a signal, in MPI_File_sync: 2\n");
+    assert_says(report.at, "1 rank waits for rank 0, which is asleep in MPI_File_sync\n");
+}
+
 static void who_waits_for_any_of_several_waits_for_no_one(void **state)
 {
     (void)state;
@@ -594,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_wildcard_fits_all_but_the_communicator),
         cmocka_unit_test(a_full_store_is_told),
         cmocka_unit_test(who_spins_and_who_has_spun_are_told_apart),
+        cmocka_unit_test(a_call_that_waits_for_no_rank_is_named),
         cmocka_unit_test(who_waits_for_any_of_several_waits_for_no_one),
         cmocka_unit_test(all_lives_have_their_words),
         cmocka_unit_test(what_makes_no_sense_harms_nobody),

@@ -420,7 +420,7 @@ void job_box_tend(struct job *job, uint64_t now)
 void job_box_look(struct job *job)
 {
     if (job->plan->trace != NULL && job->state == RUNNING &&
-        job->segment.header != NULL) {
+        (job->count == 0 || has_ranks(job))) { /* the root may have none itself */
         ask(job, false);
     }
 }

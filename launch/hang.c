@@ -470,9 +470,15 @@ void job_hang_tend(struct job *job, uint64_t now)
     }
 }
 
+/* The root need not have ranks itself: it may run on a login node. */
+static bool are_ranks_running(const struct job *job)
+{
+    return job->state == RUNNING && (job->count == 0 || job->segment.header != NULL);
+}
+
 void job_hang_ask(struct job *job, const char *head)
 {
-    if (job->state != RUNNING || job->segment.header == NULL) {
+    if (!are_ranks_running(job)) {
         job_say(job, "%s: no ranks are running", head);
     } else if (open_hang(job)) {
         job->hang->asked_by = head;
@@ -482,7 +488,7 @@ void job_hang_ask(struct job *job, const char *head)
 
 bool job_hang_ask_for(struct job *job, int fd, bool has_stacks)
 {
-    if (job->state != RUNNING || job->segment.header == NULL || !open_hang(job) ||
+    if (!are_ranks_running(job) || !open_hang(job) ||
         job->hang->client_count == CLIENTS) {
         return false;
     }

@@ -266,6 +266,26 @@ def weft_top_shows_a_job_as_often_as_it_asks():
         claim(words in said, said)
 
 
+@case("one host")
+def a_host_without_ranks_answers_for_those_of_others():
+    """As a login node: all ranks are on another host, which is this machine as well."""
+    with tempfile.TemporaryDirectory() as folder:
+        rsh, trace = Path(folder) / "rsh", Path(folder) / "trace.json"
+        rsh.write_text('#!/bin/sh\nshift\nexec "$@"\n')
+        rsh.chmod(0o755)
+        running = Running([mpiexec_path(), "--trace", trace, "--hosts", "pretended:4", "-n", 4,
+                           program("hang"), "tag"], {"WEFT_RSH": str(rsh)})
+        try:
+            claim(common.wait_until(lambda: "near miss at rank 1" in top(running.pid)[1], 60),
+                  top(running.pid))
+            running.send(signal.SIGUSR1)
+            report = read_report(running)
+            claim("mpiexec: SIGUSR1: what the 4 ranks do:\n" in report, report)
+            claim(common.wait_until(trace.exists, 60), "there is no trace")
+        finally:
+            running.abandon()
+
+
 def are_stacks_said(report, name):
     main = rf"called from hang\.c:{line_of('runs')} \(main\)$"
     wanted = {

@@ -5,23 +5,22 @@
  * do, so that a thousand of them fit on a screen, and who waits for whom.
  */
 #include "bytes.h"
-#include "top.h"
+#include "top_ask.h"
 
 #include "version.h"
 
-#include <errno.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { JOBS_MOST = 64, FEWEST_ROWS = 5, FEWEST_COLUMNS = 20 };
+enum { FEWEST_ROWS = 5, FEWEST_COLUMNS = 20 };
 
 static const char help[] =
     "usage: weft-top [options] [PID]\n"
@@ -30,7 +29,7 @@ static const char help[] =
     "waits\n"
     "for whom. PID is the process id of mpiexec, on the host where it was started; "
     "without\n"
-    "it, that of the only job of this user. q ends it.\n"
+    "it, that of the only job of this user, of all users for root. q ends it.\n"
     "\n"
     "  --once                   print it once, and end; as without a terminal\n"
     "  --delay SECONDS          between two looks; default: 1\n"
@@ -48,80 +47,58 @@ struct choice {
 
 /* ---- jobs ---- */
 
-static int find_jobs(int *pids)
+/* The command line of a process, its words with blanks between; "" if it is not known. */
+static void read_command(int pid, char *text, size_t size)
 {
-    FILE *file = fopen("/proc/net/unix", "re");
-    char line[512];
-    int count = 0;
+    char path[64];
+    FILE *file;
+    size_t n;
 
-    while (file != NULL && count < JOBS_MOST && fgets(line, sizeof(line), file) != NULL) {
-        const char *name = strstr(line, "@" TOP_NAME);
-        const int pid = name != NULL ? atoi(name + strlen("@" TOP_NAME)) : 0;
-        bool is_new = pid > 0;
-
-        for (int i = 0; i < count; i++) { /* a connection has the name of its socket */
-            is_new &= pids[i] != pid;
-        }
-        if (is_new) {
-            pids[count++] = pid;
-        }
-    }
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+    file = fopen(path, "re");
+    n = file != NULL ? fread(text, 1, size - 1, file) : 0;
     if (file != NULL) {
         fclose(file);
     }
-    return count;
+    while (n > 0 && text[n - 1] == '\0') {
+        n--;
+    }
+    text[n] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        text[i] = text[i] == '\0' || text[i] == '\n' ? ' ' : text[i];
+    }
+    top_make_printable(text, n);
+}
+
+static void list_job(const struct top_job *job)
+{
+    const struct passwd *user = getpwuid(job->user);
+    char command[200];
+    char number[24];
+
+    snprintf(number, sizeof(number), "%ld", (long)job->user);
+    read_command(job->pid, command, sizeof(command));
+    fprintf(stderr, "  %d  %s  %s\n", job->pid, user != NULL ? user->pw_name : number,
+            command);
 }
 
 static bool choose_job(struct choice *choice)
 {
-    int pids[JOBS_MOST];
-    const int count = find_jobs(pids);
+    struct top_job jobs[TOP_JOBS_MOST];
+    const int count = top_find_jobs(jobs);
 
     if (count == 1) {
-        choice->pid = pids[0];
+        choice->pid = jobs[0].pid;
         return true;
     }
-    fprintf(stderr, "weft-top: %s",
-            count == 0 ? "no job runs on this host\n"
-                       : "several jobs run; choose one by PID:");
+    fprintf(stderr, "weft-top: %s\n",
+            count > 1        ? "several jobs run; choose one by PID:"
+            : geteuid() == 0 ? "no job runs on this host"
+                             : "no job of this user runs on this host");
     for (int i = 0; i < count; i++) {
-        fprintf(stderr, " %d%s", pids[i], i + 1 == count ? "\n" : "");
+        list_job(&jobs[i]);
     }
     return false;
-}
-
-/* Says by the name of our socket that we want stacks, too. */
-static bool want_stacks(int fd)
-{
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    static unsigned count;
-    const int n = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
-                           TOP_STACKS "%d-%u", (int)getpid(), count++);
-
-    return bind(fd, (struct sockaddr *)&name,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0;
-}
-
-/* One report; false: there is no such job, or none any more. */
-static bool ask(const struct choice *choice, struct bytes *text)
-{
-    struct sockaddr_un address;
-    const socklen_t length = top_address(&address, choice->pid);
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    char part[4096];
-    ssize_t n = -1;
-
-    text->count = 0;
-    if (fd >= 0 && (!choice->has_stacks || want_stacks(fd)) &&
-        connect(fd, (struct sockaddr *)&address, length) == 0) {
-        while ((n = read(fd, part, sizeof(part))) > 0) {
-            bytes_add(text, part, (size_t)n);
-        }
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return n == 0 && text->count > 0;
 }
 
 /* ---- the screen ---- */
@@ -212,7 +189,7 @@ static int watch(const struct choice *choice)
     bool is_there;
 
     enter_screen();
-    while ((is_there = ask(choice, &text))) {
+    while ((is_there = top_ask(choice->pid, choice->has_stacks, &text))) {
         if (text.count != last.count || memcmp(text.at, last.at, text.count) != 0) {
             since = time(NULL);
             last.count = 0;
@@ -236,7 +213,7 @@ static int print_once(const struct choice *choice)
 {
     struct bytes text = {NULL, 0, 0};
 
-    if (!ask(choice, &text)) {
+    if (!top_ask(choice->pid, choice->has_stacks, &text)) {
         fprintf(stderr, "weft-top: there is no job %d of this user on this host\n",
                 choice->pid);
         return 1;
@@ -280,7 +257,10 @@ static int parse(int argc, char **argv, struct choice *choice)
         } else if (choice->pid == 0 && read_number(argv[i], &number)) {
             choice->pid = (int)number;
         } else {
-            fprintf(stderr, "weft-top: %s: weft-top --help tells more\n", argv[i]);
+            fprintf(stderr,
+                    "weft-top: %s is no option and no process id: weft-top --help tells "
+                    "more\n",
+                    argv[i]);
             return 2;
         }
     }

@@ -231,11 +231,12 @@ def one_sided_operations_and_accesses_to_files_are_moves():
     claim(False, "\n".join(reports))
 
 
-def top(*words):
+def top(*words, under=()):
     """The exit code of weft-top, and what it says."""
     path = Path(mpiexec_path()).with_name("weft-top")
-    done = subprocess.run([path, *(str(word) for word in words)], check=False, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    done = subprocess.run([*under, path, *(str(word) for word in words)], check=False,
+                          encoding="utf-8", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=60)
     return done.returncode, done.stdout
 
 
@@ -264,6 +265,67 @@ def weft_top_shows_a_job_as_often_as_it_asks():
         got, said = top(word)
         equal(got, code, said)
         claim(words in said, said)
+
+
+HOSTILE = b"4 ranks\x1b]0;title\x07 of \xc2\x9b1m \x9b \xc3\xa9\x7f\n" + b"x" * 99 + b"\n"
+
+# Listens where weft-top looks for a job with this process id; answers with MiB of lines.
+SQUATTER = """
+import os, socket
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(chr(0) + f"weft-top-{os.getpid()}")
+listener.listen(8)
+print("listens", flush=True)
+while True:
+    asker = listener.accept()[0]
+    try:
+        asker.sendall(%r * 20000)
+    except OSError:
+        pass
+    asker.close()
+"""
+
+
+def ask_a_squatter(*under):
+    """What weft-top says of a job that this user pretends to run: of it, and of all jobs."""
+    with subprocess.Popen([sys.executable, "-c", SQUATTER % HOSTILE],
+                          stdout=subprocess.PIPE) as squatter:
+        try:
+            equal(squatter.stdout.readline(), b"listens\n")
+            return squatter.pid, *top("--once", squatter.pid, under=under), top(under=under)[1]
+        finally:
+            squatter.kill()
+
+
+@case("one host")
+def weft_top_shows_no_control_characters_and_reads_no_answer_without_end():
+    _, code, said, _ = ask_a_squatter()
+    begin = "4 ranks?]0;title? of ??1m ? \u00e9?\n" + "x" * 99 + "\n"
+    claim(code == 0 and said.startswith(begin), said[:500])
+    claim(len(said) <= (1 << 20) + 4096, f"{len(said)} bytes")
+    claim(not set(said) & set("\x1b\x07\x7f\x9b"), "control characters")
+
+
+@case("one host")
+def weft_top_asks_no_other_user():
+    if os.geteuid() == 0:
+        pid, code, said, listed = ask_a_squatter("setpriv", "--reuid=65534", "--regid=65534",
+                                                 "--clear-groups")
+        claim(code == 1 and "there is no job" in said, said[:500])
+        claim(str(pid) not in listed, listed[:500])
+
+
+@case("one host")
+def jobs_are_listed_with_user_and_command():
+    jobs = [Running([mpiexec_path(), "-n", 1, "sleep", 60 + i]) for i in range(2)]
+    try:
+        claim(common.wait_until(
+            lambda: all(re.search(rf"^  {job.pid}  \S+  \S*mpiexec -n 1 sleep 6{i}$", top()[1],
+                                  re.MULTILINE) for i, job in enumerate(jobs)), 60), top()[1])
+    finally:
+        for job in jobs:
+            job.send(signal.SIGTERM)
+            job.finish()
 
 
 @case("one host")

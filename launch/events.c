@@ -194,10 +194,9 @@ void job_tend_sink(struct job *job, struct sink *sink, uint64_t now)
 
 static void on_pmi(struct job *job, struct pmi_client *client)
 {
-    if (!pmi_service_read(&job->pmi, client)) {
+    if (client->fd >= 0 && !pmi_service_tend(&job->pmi, client)) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, client->fd, NULL);
-        close(client->fd);
-        client->fd = -1;
+        pmi_client_close(client);
     }
 }
 

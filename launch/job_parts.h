@@ -390,6 +390,8 @@ enum source {
  * left the set, or is in it still, or is closed (-1). */
 void job_watch(struct job *job, int fd, enum source source, int rank);
 void job_watch_again(struct job *job, int fd, enum source source, int rank);
+/* For the socket of one of our ranks, by what the PMI-1 service waits for. */
+void job_watch_client(struct job *job, int local);
 void job_dispatch(struct job *job, uint64_t data);
 
 /* Is this one of the signals that end a job? The first one decides the exit code. */

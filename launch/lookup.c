@@ -151,6 +151,18 @@ void job_on_value(struct job *job, const struct frame *frame, const char *payloa
     pmi_service_answer(&job->pmi, frame->rank, name_in(payload, frame->bytes), value);
 }
 
+static void on_watch(void *owner, struct pmi_client *client)
+{
+    struct job *job = owner;
+
+    job_watch_client(job, (int)(client - job->pmi.clients));
+}
+
+static void on_complaint(void *owner, const char *line)
+{
+    job_say(owner, "%s", line);
+}
+
 void job_open_lookup(struct job *job)
 {
     struct pmi_service *pmi = &job->pmi;
@@ -165,6 +177,8 @@ void job_open_lookup(struct job *job)
     pmi->ask = on_ask;
     pmi->found = on_found;
     pmi->next_program = job_on_next_program;
+    pmi->watch = on_watch;
+    pmi->complain = on_complaint;
     pmi->owner = job;
     snprintf(pmi->name, sizeof(pmi->name), "weft-%x", job->setup.job);
     pmi->mapping = layout_mapping(&job->setup.layout);

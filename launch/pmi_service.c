@@ -3,7 +3,10 @@
 
 #include "wireup/passing.h"
 
+#include <assert.h>
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,23 +26,121 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct key *)a)->name, ((const struct key *)b)->name);
 }
 
-/* A rank that does not read its answers only harms itself. */
-static void answer(struct pmi_client *client, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* ---- answers ---- */
 
-static void answer(struct pmi_client *client, const char *format, ...)
+/* Is nothing read from the client until it has taken answers? */
+static bool is_full(const struct pmi_client *client)
+{
+    return client->waiting.count >= PMI_WAITING || client->is_passing;
+}
+
+/* Sends once; the descriptor goes with the byte that it belongs to. As send(). */
+static ssize_t send_once(struct pmi_client *client)
+{
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    const struct bytes *waiting = &client->waiting;
+    ssize_t n;
+
+    if (!client->is_passing) {
+        return send(client->fd, waiting->at, waiting->count, flags);
+    }
+    if (client->passed_at > 0) {
+        n = send(client->fd, waiting->at, client->passed_at, flags);
+        client->passed_at -= n > 0 ? (size_t)n : 0;
+        return n;
+    }
+    n = weft_pass_descriptor(client->fd, waiting->at, waiting->count, client->passed,
+                             flags);
+    if (n > 0) {
+        close(client->passed);
+        client->is_passing = false;
+    }
+    return n;
+}
+
+static void drop_answers(struct pmi_client *client)
+{
+    bytes_free(&client->waiting);
+    if (client->is_passing) {
+        close(client->passed);
+        client->is_passing = false;
+    }
+}
+
+/* Sends what the client's socket takes; the rest waits for room. */
+static void flush(struct pmi_service *service, struct pmi_client *client)
+{
+    bool is_writable = true;
+
+    while (client->waiting.count > 0 && is_writable) {
+        const ssize_t n = send_once(client);
+
+        if (n >= 0) {
+            bytes_drop(&client->waiting, (size_t)n);
+        } else if (errno == EAGAIN || errno == ENOBUFS) {
+            is_writable = false;
+        } else if (errno != EINTR) {
+            drop_answers(client); /* the client is gone, which reading shows */
+        }
+    }
+    if (client->is_waiting != (client->waiting.count > 0) ||
+        client->is_left_out != is_full(client)) {
+        client->is_waiting = client->waiting.count > 0;
+        client->is_left_out = is_full(client);
+        service->watch(service->owner, client);
+    }
+}
+
+static void answer(struct pmi_service *service, struct pmi_client *client,
+                   const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void answer(struct pmi_service *service, struct pmi_client *client,
+                   const char *format, ...)
 {
     char line[PMI_LINE];
     va_list args;
     int n;
 
+    if (client->fd < 0) {
+        return;
+    }
     va_start(args, format);
     n = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     n = n < (int)sizeof(line) ? n : (int)sizeof(line) - 1;
-    if (send(client->fd, line, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    bytes_add(&client->waiting, line, (size_t)n);
+    flush(service, client);
+}
+
+void pmi_client_close(struct pmi_client *client)
+{
+    drop_answers(client);
+    free(client->line);
+    client->line = NULL;
+    close(client->fd);
+    client->fd = -1;
+    client->is_waiting = client->is_left_out = false;
+}
+
+/* ---- requests ---- */
+
+/* A line for the user about a rank's request, of which only what can be printed is. */
+static void complain(struct pmi_service *service, struct pmi_client *client,
+                     const char *format, const char *request)
+{
+    char text[PMI_LINE];
+    int n;
+
+    if (client->complaints >= PMI_COMPLAINTS) {
         return;
     }
+    client->complaints++;
+    n = snprintf(text, sizeof(text), format, client->rank, request);
+    n = n < (int)sizeof(text) ? n : (int)sizeof(text) - 1;
+    for (int i = 0; i < n; i++) {
+        text[i] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
+    }
+    service->complain(service->owner, text);
 }
 
 /* The word behind "key=" in the request, or NULL; the next word is cut off. */
@@ -129,9 +230,11 @@ void pmi_service_answer(struct pmi_service *service, int rank, const char *name,
         snprintf(whose, sizeof(whose), " rank=%d key=%s", of, strchr(name, ' ') + 1);
     }
     if (value == NULL) {
-        answer(client, "cmd=get_result rc=-1 msg=key_not_found value=unknown%s\n", whose);
+        answer(service, client,
+               "cmd=get_result rc=-1 msg=key_not_found value=unknown%s\n", whose);
     } else {
-        answer(client, "cmd=get_result rc=0 msg=success value=%s%s\n", value, whose);
+        answer(service, client, "cmd=get_result rc=0 msg=success value=%s%s\n", value,
+               whose);
     }
 }
 
@@ -208,17 +311,17 @@ static void on_put(struct pmi_service *service, struct pmi_client *client, char 
     char own_name[PMI_LINE];
 
     if (name == NULL || value == NULL) {
-        answer(client, "cmd=put_result rc=-1 msg=no_key_or_value\n");
+        answer(service, client, "cmd=put_result rc=-1 msg=no_key_or_value\n");
         return;
     }
     if (own != NULL) {
         name_of(own_name, sizeof(own_name), client->rank, name);
     }
     if (!keep(service, own != NULL ? own_name : name, value)) {
-        answer(client, "cmd=put_result rc=-1 msg=key_exists\n");
+        answer(service, client, "cmd=put_result rc=-1 msg=key_exists\n");
         return;
     }
-    answer(client, "cmd=put_result rc=0 msg=success\n");
+    answer(service, client, "cmd=put_result rc=0 msg=success\n");
     if (own != NULL) {
         end_waits(service, own_name, value);
     } else {
@@ -296,7 +399,7 @@ void pmi_service_release(struct pmi_service *service)
     service->in_barrier = 0;
     for (int i = 0; i < service->count; i++) {
         service->clients[i].is_in_barrier = false;
-        answer(&service->clients[i], "cmd=barrier_out rc=0\n");
+        answer(service, &service->clients[i], "cmd=barrier_out rc=0\n");
     }
 }
 
@@ -311,20 +414,19 @@ static void on_abort(struct pmi_service *service, struct pmi_client *client, cha
 static void on_next_program(struct pmi_service *service, struct pmi_client *client)
 {
     const char *why = "no_memory";
-    char line[64];
     int program;
-    int fd = service->next_program(service->owner, client->rank, &program, &why);
-    int n;
+    const int fd = service->next_program(service->owner, client->rank, &program, &why);
+    const int passed = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 
-    if (fd < 0) {
-        answer(client, "cmd=next_program_result rc=-1 msg=%s\n", why);
+    assert(!client->is_passing); /* else this request would not have been read */
+    if (passed < 0) {
+        answer(service, client, "cmd=next_program_result rc=-1 msg=%s\n", why);
         return;
     }
-    n = snprintf(line, sizeof(line), "cmd=next_program_result rc=0 program=%d\n",
-                 program);
-    if (weft_pass_descriptor(client->fd, line, (size_t)n, fd, MSG_DONTWAIT) < 0) {
-        return; /* it does not read its answers, or is gone */
-    }
+    client->is_passing = true;
+    client->passed = passed;
+    client->passed_at = client->waiting.count;
+    answer(service, client, "cmd=next_program_result rc=0 program=%d\n", program);
 }
 
 static void on_line(struct pmi_service *service, struct pmi_client *client, char *line)
@@ -332,17 +434,19 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
     char command[32] = "";
 
     if (sscanf(line, "cmd=%31s", command) != 1) {
-        fprintf(stderr, "mpiexec: " TEXT_NO_PMI "\n", client->rank, line);
+        complain(service, client, TEXT_NO_PMI, line);
     } else if (strcmp(command, "init") == 0) {
-        answer(client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+        answer(service, client,
+               "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
     } else if (strcmp(command, "get_maxes") == 0) {
-        answer(client, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
+        answer(service, client,
+               "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
     } else if (strcmp(command, "get_appnum") == 0) {
-        answer(client, "cmd=appnum appnum=%d\n", client->app);
+        answer(service, client, "cmd=appnum appnum=%d\n", client->app);
     } else if (strcmp(command, "get_my_kvsname") == 0) {
-        answer(client, "cmd=my_kvsname kvsname=%s\n", service->name);
+        answer(service, client, "cmd=my_kvsname kvsname=%s\n", service->name);
     } else if (strcmp(command, "get_universe_size") == 0) {
-        answer(client, "cmd=universe_size size=%d\n", service->size);
+        answer(service, client, "cmd=universe_size size=%d\n", service->size);
     } else if (strcmp(command, "put") == 0) {
         on_put(service, client, line);
     } else if (strcmp(command, "get") == 0) {
@@ -355,14 +459,30 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
         on_abort(service, client, line);
     } else if (strcmp(command, "finalize") == 0) {
         client->has_finalized = true;
-        answer(client, "cmd=finalize_ack rc=0\n");
+        answer(service, client, "cmd=finalize_ack rc=0\n");
     } else {
-        fprintf(stderr, "mpiexec: " TEXT_PMI_UNKNOWN "\n", client->rank, command);
-        answer(client, "cmd=%s_result rc=-1 msg=not_offered\n", command);
+        complain(service, client, TEXT_PMI_UNKNOWN, command);
+        answer(service, client, "cmd=%s_result rc=-1 msg=not_offered\n", command);
     }
 }
 
-bool pmi_service_read(struct pmi_service *service, struct pmi_client *client)
+/* Carries out the requests that have come whole, as long as answers can be kept. */
+static void take_lines(struct pmi_service *service, struct pmi_client *client)
+{
+    char *end;
+
+    while (!is_full(client) &&
+           (end = memchr(client->line, '\n', client->count)) != NULL) {
+        const size_t length = (size_t)(end - client->line) + 1;
+
+        *end = '\0';
+        on_line(service, client, client->line);
+        client->count -= length;
+        memmove(client->line, client->line + length, client->count);
+    }
+}
+
+bool pmi_service_tend(struct pmi_service *service, struct pmi_client *client)
 {
     ssize_t n;
 
@@ -371,6 +491,11 @@ bool pmi_service_read(struct pmi_service *service, struct pmi_client *client)
         if (client->line == NULL) {
             return false;
         }
+    }
+    flush(service, client);
+    take_lines(service, client);
+    if (is_full(client)) {
+        return true;
     }
     n = recv(client->fd, client->line + client->count, PMI_LINE - 1 - client->count,
              MSG_DONTWAIT);
@@ -381,19 +506,8 @@ bool pmi_service_read(struct pmi_service *service, struct pmi_client *client)
         return false; /* closed, or a line too long to be a request */
     }
     client->count += (size_t)n;
-    for (;;) {
-        char *end = memchr(client->line, '\n', client->count);
-        size_t length;
-
-        if (end == NULL) {
-            return true;
-        }
-        *end = '\0';
-        length = (size_t)(end - client->line) + 1;
-        on_line(service, client, client->line);
-        client->count -= length;
-        memmove(client->line, client->line + length, client->count);
-    }
+    take_lines(service, client);
+    return true;
 }
 
 static void free_key(void *node)

@@ -8,16 +8,27 @@
  * an answer ends with that word and the key, so that a rank may ask for several at once.
  * What
  * a rank asks that concerns the job or other hosts is told to the owner through the
- * upcalls. A request that is no request gets no answer and a line on standard error; the
- * job goes on.
+ * upcalls. A request that is no request gets no answer and a line for the user; the job
+ * goes on.
+ *
+ * Nothing here blocks, and no answer is lost: answers that the socket of a rank does not
+ * take wait in a queue, and while that holds PMI_WAITING bytes nothing more is read from
+ * the rank. Only answers to what it has asked before make the queue longer.
  */
 #ifndef WEFT_LAUNCH_PMI_SERVICE_H
 #define WEFT_LAUNCH_PMI_SERVICE_H
 
+#include "bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PMI_LINE = 4096, PMI_KEY = 64 };
+enum {
+    PMI_LINE = 4096,
+    PMI_KEY = 64,
+    PMI_WAITING = 64 * 1024,
+    PMI_COMPLAINTS = 16, /* lines about one rank's requests */
+};
 
 struct pmi_client {
     int fd; /* our end; -1: closed */
@@ -28,7 +39,14 @@ struct pmi_client {
     bool has_ended; /* the process */
     bool is_lost;   /* and the others go on: no barrier waits for it */
     size_t count;
-    char *line; /* what has come of the next request; made on first use */
+    char *line;           /* what has come of the next requests; made on first use */
+    struct bytes waiting; /* answers that the socket has not taken */
+    bool is_passing; /* with byte `passed_at` of these goes the descriptor `passed` */
+    int passed;
+    size_t passed_at;
+    bool is_waiting;  /* for room in the socket */
+    bool is_left_out; /* nothing is read from it */
+    int complaints;
 };
 
 /* A lookup that waits for its key. */
@@ -64,11 +82,19 @@ struct pmi_service {
     /* A rank begins its next MPI program: its number goes to *program. The descriptor of
      * its memory, which stays ours, or -1, and *why says in a word why not. */
     int (*next_program)(void *owner, int rank, int *program, const char **why);
+    /* `is_waiting` or `is_left_out` of a client has changed. */
+    void (*watch)(void *owner, struct pmi_client *client);
+    /* A line for the user. */
+    void (*complain)(void *owner, const char *line);
     void *owner;
 };
 
-/* Reads what a client has sent and answers. False when the client has closed its end. */
-bool pmi_service_read(struct pmi_service *service, struct pmi_client *client);
+/* Sends answers that wait, reads once what a client has sent, and answers. False when the
+ * client has closed its end. */
+bool pmi_service_tend(struct pmi_service *service, struct pmi_client *client);
+
+/* Closes our end, and forgets what the client has not taken. */
+void pmi_client_close(struct pmi_client *client);
 
 /* The barrier is over. */
 void pmi_service_release(struct pmi_service *service);

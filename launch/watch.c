@@ -33,3 +33,17 @@ void job_watch_again(struct job *job, int fd, enum source source, int rank)
         (void)add(job, fd, source, rank);
     }
 }
+
+void job_watch_client(struct job *job, int local)
+{
+    const struct pmi_client *client = &job->pmi.clients[local];
+    struct epoll_event event = {
+        .events =
+            (client->is_left_out ? 0u : EPOLLIN) | (client->is_waiting ? EPOLLOUT : 0u),
+        .data.u64 = (uint64_t)FROM_PMI << 32 | (uint32_t)local,
+    };
+
+    if (epoll_ctl(job->epoll, EPOLL_CTL_MOD, client->fd, &event) != 0) {
+        job_say(job, TEXT_WATCH, client->fd, strerror(errno));
+    }
+}

@@ -55,13 +55,6 @@ static enum weft_rc lost(const char *doing, const char *why)
     return weft_pmi_lost(PROTOCOL, doing, why, pmi.kvs[0] == '\0');
 }
 
-static enum weft_rc send_line(const char *line)
-{
-    return weft_pmi_write_all(pmi.fd, line, strlen(line))
-               ? WEFT_OK
-               : lost("write", strerror(errno));
-}
-
 /* Reads up to the next newline, which is cut off. */
 static enum weft_rc read_line(char *line)
 {
@@ -159,6 +152,61 @@ static enum weft_rc read_other_line(char *line)
     return rc;
 }
 
+/* Has something come? Waits for it for so many milliseconds; -1: until it has. */
+static bool has_come(int patience)
+{
+    struct pollfd come = {.fd = pmi.fd, .events = POLLIN};
+
+    return memchr(pmi.buffer, '\n', pmi.held) != NULL || poll(&come, 1, patience) > 0;
+}
+
+/* Takes a line that has come. Nothing but answers to lookups and the end of a fence comes
+ * without being waited for. */
+static enum weft_rc take_answer(void)
+{
+    char line[LINE];
+    const enum weft_rc rc = read_line(line);
+
+    if (rc == WEFT_OK && !keep_answer(line)) {
+        weft_log_error(WEFT_S_PMI_UNASKED, line);
+        return WEFT_ERR_LAUNCH;
+    }
+    return rc;
+}
+
+/*
+ * Waits until the socket takes a line. Our mpiexec stops reading requests while it cannot
+ * send answers, so this takes answers, which are those to lookups.
+ */
+static enum weft_rc wait_until_writable(void)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    while (rc == WEFT_OK) {
+        struct pollfd socket = {.fd = pmi.fd, .events = POLLIN | POLLOUT};
+        const int n = poll(&socket, 1, -1);
+
+        if (n > 0 && (socket.revents & POLLIN) != 0 && (socket.revents & POLLOUT) == 0) {
+            rc = take_answer();
+        } else if (n > 0 || errno != EINTR) {
+            break; /* writing says what is wrong, if something is */
+        }
+    }
+    return rc;
+}
+
+static enum weft_rc send_line(const char *line)
+{
+    const enum weft_rc rc = pmi.own_rank >= 0 ? wait_until_writable() : WEFT_OK;
+
+    if (rc != WEFT_OK) {
+        return rc;
+    }
+    return weft_pmi_write_all(pmi.fd, line, strlen(line))
+               ? WEFT_OK
+               : lost("write", strerror(errno));
+}
+
 /*
  * One request and its answer, which must be the command `wanted`. `answer` holds the
  * whole line, of LINE bytes.
@@ -238,28 +286,6 @@ static enum weft_rc begin_lookup(struct lookup **at, int rank, const char *key)
     return send_line(request);
 }
 
-/* Has something come? Waits for it for so many milliseconds; -1: until it has. */
-static bool has_come(int patience)
-{
-    struct pollfd come = {.fd = pmi.fd, .events = POLLIN};
-
-    return memchr(pmi.buffer, '\n', pmi.held) != NULL || poll(&come, 1, patience) > 0;
-}
-
-/* Takes a line that has come. Nothing but answers to lookups and the end of a fence comes
- * without being waited for. */
-static enum weft_rc take_answer(void)
-{
-    char line[LINE];
-    const enum weft_rc rc = read_line(line);
-
-    if (rc == WEFT_OK && !keep_answer(line)) {
-        weft_log_error(WEFT_S_PMI_UNASKED, line);
-        return WEFT_ERR_LAUNCH;
-    }
-    return rc;
-}
-
 static enum weft_rc take_answers(int patience)
 {
     enum weft_rc rc = WEFT_OK;
@@ -290,7 +316,7 @@ static enum weft_rc look_up(int rank, const char *key, char *value, int patience
     struct lookup **at = find_lookup(rank, key);
     enum weft_rc rc = *at == NULL ? begin_lookup(at, rank, key) : WEFT_OK;
 
-    if (rc == WEFT_OK) {
+    if (rc == WEFT_OK && (*at)->answer == NULL) { /* else nothing more may come */
         rc = take_answers(patience);
     }
     if (rc != WEFT_OK) {

@@ -47,6 +47,15 @@ static void on_found(void *owner, int daemon, int rank, const char *name,
     (void)value;
 }
 
+/* Else the service would wait for room. */
+static void take_answers(int fd)
+{
+    char text[4096];
+
+    while (recv(fd, text, sizeof(text), MSG_DONTWAIT) > 0) {
+    }
+}
+
 static int on_next_program(void *owner, int rank, int *program, const char **why)
 {
     (void)owner;
@@ -54,6 +63,18 @@ static int on_next_program(void *owner, int rank, int *program, const char **why
     (void)program;
     *why = "fuzzed";
     return -1;
+}
+
+static void on_watch(void *owner, struct pmi_client *client)
+{
+    (void)owner;
+    demand(client->fd >= 0, "a watch of nobody");
+}
+
+static void on_complaint(void *owner, const char *line)
+{
+    (void)owner;
+    demand(strlen(line) < PMI_LINE, "a line without end");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -73,6 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .ask = on_ask,
         .found = on_found,
         .next_program = on_next_program,
+        .watch = on_watch,
+        .complain = on_complaint,
     };
     service.mapping = strdup("(vector,(0,1,4))");
     for (int i = 0; i < RANKS; i++) {
@@ -86,13 +109,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int i = 0; i < RANKS; i++) {
         shutdown(pairs[i][1], SHUT_WR);
-        while (pmi_service_read(&service, &clients[i])) {
+        while (pmi_service_tend(&service, &clients[i])) {
+            take_answers(pairs[i][1]);
         }
         pmi_service_rank_ended(&service, i);
     }
     for (int i = 0; i < RANKS; i++) {
-        free(clients[i].line);
-        close(pairs[i][0]);
+        pmi_client_close(&clients[i]);
         close(pairs[i][1]);
     }
     pmi_service_close(&service);

@@ -39,6 +39,8 @@ static const char name[] = "cmd=my_kvsname kvsname=kvs_1";
 static const char ask_map[] = "cmd=get kvsname=kvs_1 key=PMI_process_mapping";
 static const char map[] = "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))";
 
+static int go[2]; /* a pipe: the client may go on, or does */
+
 /* ---- the two ends ---- */
 
 struct client {
@@ -494,6 +496,83 @@ static void answers_to_lookups_are_kept_and_told_of(void **state)
     end_itself(&client, 0);
 }
 
+enum { MANY = 1000, EARLY = 300 };
+
+/* As a rank of our own mpiexec, which asks for many words at once. */
+static int look_up_many(void)
+{
+    char value[WEFT_KVS_VALUE_MAX + 1];
+    bool is_there[MANY];
+    struct weft_who who;
+
+    weft_pmi1_adopt(atoi(getenv("PMI_FD")), 2);
+    SO(weft_pmi1_ops.open(&who) == WEFT_OK);
+    for (int r = 0; r < MANY; r++) {
+        const enum weft_rc rc = weft_pmi1_ops.try_get(r, "key", value);
+
+        SO(rc == WEFT_AGAIN || (rc == WEFT_OK && atoi(value) == r + 1));
+        is_there[r] = rc == WEFT_OK;
+        SO(r < EARLY || write(go[1], "", 1) == 1);
+    }
+    for (int r = 0; r < MANY; r++) {
+        SO(is_there[r] || weft_pmi1_ops.get(r, "key", value) == WEFT_OK);
+        SO(is_there[r] || atoi(value) == r + 1);
+    }
+    return 0;
+}
+
+static void expect_lookup(const struct client *client, int rank)
+{
+    char line[128];
+
+    snprintf(line, sizeof(line), "cmd=get kvsname=kvs_1 key=key rank=%d", rank);
+    expect(client, line);
+}
+
+/* Long enough that a socket takes some of them only. */
+static void answer_lookup(const struct client *client, int rank)
+{
+    char line[WEFT_KVS_VALUE_MAX + 128];
+
+    snprintf(line, sizeof(line), "cmd=get_result rc=0 rank=%d key=key value=%0*d", rank,
+             WEFT_KVS_VALUE_MAX, rank + 1);
+    answer(client, line);
+}
+
+/*
+ * It fills the socket with questions that nobody reads, and has to take answers: until it
+ * does, this launcher cannot send the rest of them, and reads nothing. That the client
+ * waits in the middle of its questions is likely, but not certain.
+ */
+static void a_client_that_asks_takes_answers(void **state)
+{
+    struct client client;
+    struct pollfd moves = {.events = POLLIN};
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    client = start(look_up_many);
+    close(go[1]);
+    moves.fd = go[0];
+    talk(&client, init, welcome);
+    talk(&client, ask_name, name);
+    for (int r = 0; r < EARLY; r++) {
+        expect_lookup(&client, r);
+    }
+    while (poll(&moves, 1, 50) == 1 && read(go[0], &byte, 1) == 1) {
+    }
+    for (int r = 0; r < EARLY; r++) {
+        answer_lookup(&client, r);
+    }
+    for (int r = EARLY; r < MANY; r++) {
+        expect_lookup(&client, r);
+        answer_lookup(&client, r);
+    }
+    end_itself(&client, 0);
+    close(go[0]);
+}
+
 /* Takes the memory of a second program, and looks a word up. */
 static int begin_next(void)
 {
@@ -653,8 +732,6 @@ static void *wait_in_fence(void *unused)
     return (void *)(uintptr_t)weft_pmi1_ops.fence(false);
 }
 
-static int go[2]; /* a pipe: the other thread may ask now */
-
 /* One thread waits for a fence, while another one asks for something. */
 static int fence_and_put(void)
 {
@@ -779,6 +856,7 @@ int main(void)
         cmocka_unit_test(places_fills_the_whole_map),
         cmocka_unit_test(words_are_left_and_found),
         cmocka_unit_test(answers_to_lookups_are_kept_and_told_of),
+        cmocka_unit_test(a_client_that_asks_takes_answers),
         cmocka_unit_test(answers_to_an_earlier_program_are_dropped),
         cmocka_unit_test(memory_that_comes_with_a_refusal_is_given_back),
         cmocka_unit_test(a_key_that_nobody_put_is_told_from_a_lost_launcher),

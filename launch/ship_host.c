@@ -212,14 +212,11 @@ bool ship_choose(const struct ship *ship, const char *host, bool *is_taken, char
 
 int ship_find_here(const struct ship *ship, const struct ship_file *file)
 {
-    const struct ship_content *wanted = &ship->contents[file->content];
-    struct ship_content content;
     struct stat st;
     const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-                    (uint64_t)st.st_size != wanted->size || !ship_hash(fd, &content) ||
-                    memcmp(&content, wanted, sizeof(content)) != 0)) {
+                    (uint64_t)st.st_size != ship->contents[file->content].size)) {
         close(fd);
         return -1;
     }

@@ -15,7 +15,8 @@
 bool ship_choose(const struct ship *ship, const char *host, bool *is_taken, char *why,
                  size_t size);
 
-/* Opens the file of this host that has the content and path of `file`; -1: none has. */
+/* Opens the file of this host that has the path and size of `file`; -1: none has. What is
+ * in it has to be copied before it is checked (store_copy): it may be another user's. */
 int ship_find_here(const struct ship *ship, const struct ship_file *file);
 
 #endif

@@ -73,6 +73,33 @@ enum store_news store_add(struct store *store, const struct ship_content *conten
     return memcmp(hash, content->hash, sizeof(hash)) == 0 ? STORE_WHOLE : STORE_DAMAGED;
 }
 
+bool store_copy(struct store *store, int folder, int number,
+                const struct ship_content *content, int from)
+{
+    static char piece[64 * 1024];
+    enum store_news news = content->size == 0 ? STORE_WHOLE : STORE_MORE;
+    char name[32];
+
+    if (!store_open(store, folder, number)) {
+        return false;
+    }
+    while (news == STORE_MORE) {
+        const ssize_t n = read(from, piece, sizeof(piece));
+
+        if (n > 0) {
+            news = store_add(store, content, piece, (size_t)n);
+        } else if (n == 0 || errno != EINTR) {
+            news = STORE_FAILED;
+        }
+    }
+    if (news != STORE_WHOLE) {
+        store_close(store);
+        name_part(number, name, sizeof(name));
+        unlinkat(folder, name, 0);
+    }
+    return news == STORE_WHOLE;
+}
+
 bool store_make_way(int folder, const char *name)
 {
     for (const char *slash = strchr(name, '/'); slash != NULL;

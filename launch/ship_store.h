@@ -31,6 +31,15 @@ enum store_news store_add(struct store *store, const struct ship_content *conten
                           const void *piece, size_t bytes);
 
 /*
+ * Makes the file in which it is stored, as store_open(), and copies into it what can be
+ * read from `from`. False if that is not `content`, or cannot be copied: then nothing of
+ * it stays. What is checked is the copy: whoever owns the other file may change it
+ * meanwhile.
+ */
+bool store_copy(struct store *store, int folder, int number,
+                const struct ship_content *content, int from);
+
+/*
  * Makes `name` below the folder of it, with the folders on the way: the first time by
  * giving it that name, later by copying it. False with errno set. A whole content is then
  * open for reading only, or the kernel would not run it.

@@ -108,17 +108,17 @@ static bool look_around(struct job *job)
     for (int i = 0; i < ship->file_count; i++) {
         const struct ship_file *file = &ship->files[i];
         struct store *store = &shipping->stores[file->content];
-        int fd = -1;
+        int fd;
 
         if (!shipping->is_taken[i] || store->fd >= 0) {
             continue;
         }
         fd = ship_find_here(ship, file);
+        shipping->wants[file->content] =
+            fd < 0 || !store_copy(store, home_folder(), file->content,
+                                  &ship->contents[file->content], fd);
         if (fd >= 0) {
-            store_adopt(store, fd, ship->contents[file->content].size);
-            shipping->wants[file->content] = 0;
-        } else {
-            shipping->wants[file->content] = 1;
+            close(fd);
         }
     }
     return true;

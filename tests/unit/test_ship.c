@@ -156,6 +156,65 @@ static void damage_is_noticed(void **state)
     store_close(&store);
 }
 
+static int file_with(const char *text)
+{
+    char name[] = "/tmp/test-ship-file.XXXXXX";
+    const int fd = mkstemp(name);
+
+    assert_true(fd >= 0);
+    unlink(name);
+    assert_int_equal(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+    return fd;
+}
+
+/* Its owner may be somebody else, and is not to choose what runs here. */
+static void a_file_that_changes_after_its_check_does_no_harm(void **state)
+{
+    const struct ship_content content = content_of("twelve bytes");
+    const int theirs = file_with("twelve bytes");
+    struct store store;
+    char got[16] = "";
+    int fd;
+
+    (void)state;
+    assert_true(store_copy(&store, folder, 4, &content, theirs));
+    assert_int_equal(pwrite(theirs, "evil", 4, 0), 4);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "run/d" : "run/e";
+
+        assert_true(store_put(&store, folder, name, 0755));
+        fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+        assert_int_equal(read(fd, got, sizeof(got)), 12);
+        assert_memory_equal(got, "twelve bytes", 12);
+        close(fd);
+    }
+    store_close(&store);
+    close(theirs);
+}
+
+static void a_file_with_another_content_leaves_nothing(void **state)
+{
+    static const char *const others[] = {"twelve byteS", "twelve",
+                                         "twelve bytes and more", ""};
+    const struct ship_content content = content_of("twelve bytes");
+    const struct ship_content nothing = content_of("");
+    struct store store;
+    int fd;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        fd = file_with(others[i]);
+        assert_false(store_copy(&store, folder, 5, &content, fd));
+        assert_int_equal(store.fd, -1);
+        assert_int_not_equal(faccessat(folder, "part.5", F_OK, 0), 0);
+        close(fd);
+    }
+    fd = file_with("");
+    assert_true(store_copy(&store, folder, 5, &nothing, fd));
+    store_close(&store);
+    close(fd);
+}
+
 static void what_cannot_be_written_is_said(void **state)
 {
     const struct ship_content content = content_of("x");
@@ -322,6 +381,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_content_gets_its_names, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(damage_is_noticed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_file_that_changes_after_its_check_does_no_harm,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_file_with_another_content_leaves_nothing,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_said, make_folder,
                                         remove_folder),
         cmocka_unit_test(names_do_not_lead_out_of_their_folder),

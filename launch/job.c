@@ -248,6 +248,7 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
     sink_open(&job->error, STDERR_FILENO);
     job->error_to =
         sink_is_same(STDOUT_FILENO, STDERR_FILENO) ? &job->output : &job->error;
+    job->output.complaints = job->error.complaints = job->error_to;
     if (!make_setup(job)) {
         return false;
     }

@@ -4,23 +4,159 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* Room that must be free before a stream may be read: a full line, its label, a break. */
 enum { RESERVE = STREAM_BYTES + 64 };
 
+/* For how long others wait for a rank in a long line: that is silent, and in all. */
+static const uint64_t SILENCE_NS = UINT64_C(1000000000);
+static const uint64_t TURN_NS = UINT64_C(5000000000);
+
+/* ---- writing ---- */
+
+/* Writes to a terminal that blocks, in a thread that lives as long as the process. */
+struct writer {
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    int fd;
+    int error; /* errno of a write; 0: none has failed */
+    size_t count;
+    char text[STREAM_BYTES];
+};
+
+static bool write_whole(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        const ssize_t written = write(fd, text, n);
+
+        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+            return false;
+        }
+        text += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+static void *write_on(void *arg)
+{
+    struct writer *writer = arg;
+
+    pthread_mutex_lock(&writer->lock);
+    for (;;) {
+        size_t n;
+        bool is_written;
+
+        while (writer->count == 0) {
+            pthread_cond_wait(&writer->has_work, &writer->lock);
+        }
+        n = writer->count;
+        pthread_mutex_unlock(&writer->lock); /* nothing is added while `count` is not 0 */
+        is_written = write_whole(writer->fd, writer->text, n);
+        pthread_mutex_lock(&writer->lock);
+        writer->error = is_written ? 0 : errno;
+        writer->count = 0;
+    }
+    return NULL;
+}
+
+/* NULL if there can be no thread. */
+static struct writer *make_writer(int fd)
+{
+    struct writer *writer = calloc(1, sizeof(*writer));
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+    int error;
+
+    if (writer == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->has_work, NULL);
+    writer->fd = fd;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    error = pthread_create(&thread, NULL, write_on, writer);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        free(writer);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return writer;
+}
+
+static bool is_writing(struct writer *writer)
+{
+    bool is_so;
+
+    if (writer == NULL) {
+        return false;
+    }
+    pthread_mutex_lock(&writer->lock);
+    is_so = writer->count > 0;
+    pthread_mutex_unlock(&writer->lock);
+    return is_so;
+}
+
+/* As write() on a descriptor that does not block. */
+static ssize_t hand_over(struct writer *writer, const char *text, size_t n)
+{
+    int error;
+
+    n = n < sizeof(writer->text) ? n : sizeof(writer->text);
+    pthread_mutex_lock(&writer->lock);
+    error = writer->count > 0 ? EAGAIN : writer->error;
+    if (error == 0) {
+        memcpy(writer->text, text, n);
+        writer->count = n;
+        pthread_cond_signal(&writer->has_work);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    errno = error;
+    return error == 0 ? (ssize_t)n : -1;
+}
+
+/* The file of `fd` once more, as one that does not block; -1: it cannot be had. */
+static int open_again(int fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
 void sink_open(struct sink *sink, int fd)
 {
+    struct stat st = {.st_mode = 0};
+    int own = -1;
+
     memset(sink, 0, sizeof(*sink));
-    sink->fd = fd;
+    (void)fstat(fd, &st);
     sink->is_terminal = isatty(fd) == 1;
+    sink->is_socket = S_ISSOCK(st.st_mode);
+    if (sink->is_terminal || S_ISFIFO(st.st_mode)) {
+        own = open_again(fd);
+    }
+    sink->fd = own >= 0 ? own : fd;
+    sink->is_own = own >= 0;
+    if (sink->is_terminal && !sink->is_own) {
+        sink->writer = make_writer(fd);
+    }
     sink->held = malloc(SINK_BYTES);
     if (sink->held == NULL) {
         perror("mpiexec");
@@ -38,7 +174,6 @@ bool sink_is_same(int fd, int other)
            a.st_ino == b.st_ino;
 }
 
-/* Our standard output is shared with others, so it must not be made non-blocking. */
 static bool can_write(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -46,20 +181,38 @@ static bool can_write(int fd)
     return poll(&p, 1, 0) != 0;
 }
 
+/* As write() on a descriptor that does not block. */
+static ssize_t write_some(struct sink *sink, const char *text, size_t n)
+{
+    assert(n > 0);
+    if (sink->writer != NULL) {
+        return hand_over(sink->writer, text, n);
+    }
+    if (sink->is_socket) {
+        return send(sink->fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (!sink->is_own && !can_write(sink->fd)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    /* A pipe that can be written takes this much at once. */
+    return write(sink->fd, text, n < PIPE_BUF ? n : PIPE_BUF);
+}
+
 void sink_flush(struct sink *sink)
 {
     size_t done = 0;
+    bool has_space = true;
 
-    while (done < sink->count && sink->error == 0 && can_write(sink->fd)) {
-        size_t n = sink->count - done;
-        ssize_t written;
+    while (done < sink->count && sink->error == 0 && has_space) {
+        const ssize_t written = write_some(sink, sink->held + done, sink->count - done);
 
-        n = n > PIPE_BUF ? PIPE_BUF : n; /* a writable pipe takes this much at once */
-        written = write(sink->fd, sink->held + done, n);
-        if (written < 0 && errno != EINTR && errno != EAGAIN) {
-            sink->error = errno;
-        } else if (written > 0) {
+        if (written > 0) {
             done += (size_t)written;
+        } else if (written == 0 || errno == EAGAIN) {
+            has_space = false;
+        } else if (errno != EINTR) {
+            sink->error = errno;
         }
     }
     if (sink->error != 0) {
@@ -67,8 +220,10 @@ void sink_flush(struct sink *sink)
     }
     sink->count -= done;
     memmove(sink->held, sink->held + done, sink->count);
-    sink->is_waiting = sink->count > 0;
+    sink->is_waiting = sink->count > 0 || is_writing(sink->writer);
 }
+
+/* ---- what is to be written ---- */
 
 /* Labels before very short lines can make more of a full buffer than was kept free. */
 static void grow(struct sink *sink, size_t room)
@@ -119,6 +274,8 @@ static void break_line(struct sink *sink)
  */
 static bool write_file(struct stream *stream, const char *text, size_t n)
 {
+    char line[4096];
+
     if (!stream->has_file) {
         stream->file = habits_open_output(stream->pattern, stream->rank);
         stream->has_file = stream->file >= 0;
@@ -135,8 +292,9 @@ static bool write_file(struct stream *stream, const char *text, size_t n)
     if (stream->has_file && n == 0) {
         return true;
     }
-    dprintf(STDERR_FILENO, "mpiexec: rank %d: its file %s: %s\n", stream->rank,
-            stream->pattern, strerror(errno));
+    n = (size_t)snprintf(line, sizeof(line), "mpiexec: rank %d: its file %.3000s: %s\n",
+                         stream->rank, stream->pattern, strerror(errno));
+    sink_say(stream->sink->complaints, line, n);
     stream->pattern = NULL;
     return false;
 }

@@ -9,7 +9,12 @@
  * seen.
  *
  * A slow reader holds the ranks back, not us: when a sink is full, streams are not read,
- * and the event loop leaves them out until there is room.
+ * and the event loop leaves them out until there is room. Writing never blocks. What we
+ * have as standard output is shared with other processes and must not be made
+ * non-blocking, and poll() does not help: a terminal that can be written may have less
+ * space than a write needs, and others may fill a pipe first. So terminals and pipes are
+ * opened again, for ourselves. A terminal that cannot be, which is another user's, say,
+ * has a thread that writes to it.
  */
 #ifndef WEFT_LAUNCH_OUTPUT_H
 #define WEFT_LAUNCH_OUTPUT_H
@@ -23,18 +28,23 @@
 enum { STREAM_BYTES = 64 * 1024, SINK_BYTES = 256 * 1024 };
 
 struct stream;
+struct writer;
 
 /* Where lines go: standard output or error. */
 struct sink {
     int fd;
+    bool is_socket;
+    bool is_own;           /* nobody else has this open, and it does not block */
+    struct writer *writer; /* of a terminal that blocks; else NULL */
     bool is_terminal;
-    bool is_waiting;      /* for room, to write what it holds */
-    bool is_leaving_out;  /* streams that could not be read */
-    int error;            /* errno: it cannot be written to any more; 0: it can */
-    bool is_mid_line;     /* the last text had no line end */
-    struct stream *last;  /* where it came from; NULL: from us */
-    struct stream *owner; /* a stream in the middle of a long line */
-    char *held;           /* waiting to be written */
+    bool is_waiting;         /* for room, to write what it holds */
+    bool is_leaving_out;     /* streams that could not be read */
+    int error;               /* errno: it cannot be written to any more; 0: it can */
+    bool is_mid_line;        /* the last text had no line end */
+    struct stream *last;     /* where it came from; NULL: from us */
+    struct stream *owner;    /* a stream in the middle of a long line */
+    struct sink *complaints; /* where a file that cannot be written is told of */
+    char *held;              /* waiting to be written */
     size_t count;
     size_t room; /* of `held`: SINK_BYTES, more where labels make lines much longer */
 };

@@ -797,6 +797,46 @@ def what_is_typed_reaches_all_ranks_that_stdin_names():
     equal((code, sorted(said)), (0, sorted("ready ready ready 1 0 one two 2 one two".split())))
 
 
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def end_in_unread_terminal(signal_number, under=()):
+    """Of a job that prints without end into a terminal of which nothing is read: its ranks have
+    to end, and all of it if mpiexec is killed."""
+    shown = Terminal([*under, mpiexec_path(), "-n", 2, "sh", "-c", "while echo a line; do :; done"])
+    shown.expect(b"a line", PATIENCE)
+    time.sleep(0.3)  # likely enough for the terminal to be full
+    claim(ranks_of(shown), "there are no ranks")
+    os.kill(shown.pid, signal_number)
+    if signal_number == signal.SIGKILL:
+        claim(wait_until(lambda: not processes_with(shown.mark), PATIENCE), "processes are left")
+        equal(shown.end()[0], -signal.SIGKILL)
+    else:
+        claim(wait_until(lambda: not ranks_of(shown), PATIENCE), "ranks are left")
+        equal(shown.end()[0], 128 + signal_number)
+
+
+@case("terminal")
+def a_terminal_that_nobody_reads_does_not_hold_up_the_end():
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        end_in_unread_terminal(number)
+
+
+@case("terminal")
+def a_terminal_of_another_user_that_nobody_reads_does_not_either():
+    """It cannot be opened again."""
+    if os.geteuid() == 0:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            end_in_unread_terminal(number, NOBODY)
+
+
+@case("terminal")
+def all_that_is_printed_into_a_terminal_of_another_user_comes():
+    if os.geteuid() == 0:
+        shown = Terminal([*NOBODY, mpiexec_path(), "-n", 1, "seq", 50000])
+        equal(shown.end(), (0, "".join(f"{i}\n" for i in range(1, 50001))))
+
+
 @case("terminal")
 def control_c_ends_the_job_in_one_line():
     shown = terminal("-n", 2, program("fail"), "never", "pause")

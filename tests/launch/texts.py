@@ -219,7 +219,7 @@ def what_a_limit_of_the_shell_does():
          ["mpiexec: rank 0 on {host} (sh): ended with code 1",
           "weft: process {pid}: cannot map the memory that ranks share, {n} bytes: Cannot allocate "
           "memory: raise the limit of address space (ulimit -v)"])
-    hold(["sh", "-c", f"ulimit -n 10; exec {mpiexec_path()} -n 2 true"], 126,
+    hold(["sh", "-c", f"ulimit -n 12; exec {mpiexec_path()} -n 2 true"], 126,
          ["mpiexec: rank 0 on {host} (true): cannot make pipes: Too many open files: raise the "
           "limit of open files (ulimit -n), or start fewer ranks here"])
 

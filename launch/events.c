@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const uint64_t SILENCE_NS = UINT64_C(1000000000);
-
 static int rank_of(const struct job *job, pid_t pid)
 {
     for (int r = 0; r < job->count; r++) {
@@ -182,7 +180,7 @@ void job_tend_sink(struct job *job, struct sink *sink, uint64_t now)
     if (sink->is_waiting) {
         sink_flush(sink);
     }
-    sink_end_long_line(sink, now, SILENCE_NS);
+    sink_end_long_line(sink, now);
     for (int r = 0; sink->is_leaving_out && r < job->count; r++) {
         struct rank *rank = &job->ranks[r];
 

@@ -339,10 +339,34 @@ void sink_say(struct sink *sink, const char *line, size_t n)
     sink_flush(sink);
 }
 
-void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns)
+static bool has_room(const struct sink *sink)
 {
-    if (sink->owner != NULL && sink->is_leaving_out && now - sink->owner->since >= ns) {
-        sink->owner = NULL;
+    return sink->count + 2 * RESERVE <= SINK_BYTES;
+}
+
+static void end_turn(struct sink *sink)
+{
+    sink->owner->has_had_turn = true;
+    sink->owner = NULL;
+}
+
+void sink_end_long_line(struct sink *sink, uint64_t now)
+{
+    struct stream *owner = sink->owner;
+
+    if (owner == NULL || !sink->is_leaving_out) {
+        sink->others_since = 0;
+        return;
+    }
+    if (!has_room(sink)) { /* all wait for the reader, the owner as well */
+        owner->since = now;
+        sink->others_since = 0;
+        return;
+    }
+    sink->others_since = sink->others_since == 0 ? now : sink->others_since;
+    if (now - owner->since >= SILENCE_NS || now - sink->others_since >= TURN_NS) {
+        end_turn(sink);
+        sink->others_since = 0;
     }
 }
 
@@ -359,24 +383,58 @@ bool stream_may_read(const struct stream *stream)
     const struct sink *sink = stream->sink;
 
     return (stream->fd >= 0 || stream->is_given) &&
-           (sink->owner == NULL || sink->owner == stream) &&
-           sink->count + 2 * RESERVE <= SINK_BYTES;
+           (sink->owner == NULL || sink->owner == stream) && has_room(sink);
 }
 
-/* Whole lines go out; a line that fills the buffer takes the sink for itself. */
+static void give_up_sink(struct stream *stream)
+{
+    if (stream->sink->owner == stream) {
+        stream->sink->owner = NULL;
+    }
+}
+
+/* Where the last carriage return is that begins a text of its own; -1: there is none. One
+ * at the very end may be half of a line end. */
+static long find_return(const struct stream *stream)
+{
+    for (long i = (long)stream->count - 2; i >= 0; i--) {
+        if (stream->text[i] == '\r' && stream->text[i + 1] != '\n') {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A line that fills the buffer takes the sink for itself, up to a carriage return. */
+static void sort_out_long(struct stream *stream)
+{
+    const long part = find_return(stream);
+
+    if (part > 0 || (part == 0 && stream->count < STREAM_BYTES)) {
+        pass_on_held(stream, (size_t)part);
+        give_up_sink(stream);
+        return;
+    }
+    if (stream->pattern == NULL && !stream->has_had_turn) {
+        stream->sink->owner = stream;
+    } else {
+        give_up_sink(stream);
+    }
+    pass_on_held(stream, stream->count);
+}
+
+/* Whole lines go out. */
 static void sort_out(struct stream *stream)
 {
     const char *last = memrchr(stream->text, '\n', stream->count);
 
     if (last != NULL) {
         pass_on_held(stream, (size_t)(last - stream->text) + 1);
-        if (stream->sink->owner == stream) {
-            stream->sink->owner = NULL;
-        }
+        give_up_sink(stream);
+        stream->has_had_turn = false;
     }
     if (stream->count == STREAM_BYTES || stream->sink->owner == stream) {
-        stream->sink->owner = stream->pattern == NULL ? stream : NULL;
-        pass_on_held(stream, stream->count);
+        sort_out_long(stream);
     }
 }
 
@@ -461,9 +519,7 @@ void stream_finish(struct stream *stream)
     if (stream->count > 0) {
         pass_on_held(stream, stream->count);
     }
-    if (stream->sink->owner == stream) {
-        stream->sink->owner = NULL;
-    }
+    give_up_sink(stream);
     if (stream->fd >= 0) {
         close(stream->fd);
         stream->fd = -1;

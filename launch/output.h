@@ -4,9 +4,11 @@
  * Lines of different ranks are never mixed. A rank's text is held until its line is
  * complete; at its end what is left goes out as it is, and if another rank speaks next,
  * on a line of its own. A line longer than a buffer reserves the output for its rank
- * until it ends, or until the rank has been silent for a second while others wait. On a
- * terminal, text without a line end goes out after a short while too, so that prompts are
- * seen.
+ * until it ends, or until a carriage return: what a progress bar writes after one is a
+ * new line in all but name. While others wait, the reservation also ends when the rank
+ * has been silent for a second, or has had the output for five, because the others may
+ * be what it waits for; the rest of that line then has no reservation. On a terminal,
+ * text without a line end goes out after a short while too, so that prompts are seen.
  *
  * A slow reader holds the ranks back, not us: when a sink is full, streams are not read,
  * and the event loop leaves them out until there is room. Writing never blocks. What we
@@ -43,6 +45,7 @@ struct sink {
     bool is_mid_line;        /* the last text had no line end */
     struct stream *last;     /* where it came from; NULL: from us */
     struct stream *owner;    /* a stream in the middle of a long line */
+    uint64_t others_since;   /* when others began to wait for it; 0: none does */
     struct sink *complaints; /* where a file that cannot be written is told of */
     char *held;              /* waiting to be written */
     size_t count;
@@ -55,6 +58,7 @@ struct stream {
     int rank;
     bool is_labelled;
     bool is_label_due;
+    bool has_had_turn;   /* its line, which has not ended, reserves the output no more */
     const char *pattern; /* of the file that has the text (habits.h); NULL: the sink */
     bool has_file;       /* it is open */
     int file;
@@ -80,8 +84,8 @@ void sink_flush(struct sink *sink);
 /* A line of our own, on a line of its own. */
 void sink_say(struct sink *sink, const char *line, size_t n);
 
-/* A rank in the middle of a long line has said nothing for `ns`: others may speak. */
-void sink_end_long_line(struct sink *sink, uint64_t now, uint64_t ns);
+/* Ends a reservation for which others have waited too long. */
+void sink_end_long_line(struct sink *sink, uint64_t now);
 
 /* A stream for what a rank on another host prints. */
 void stream_open_given(struct stream *stream, struct sink *sink, int rank,

@@ -513,6 +513,17 @@ def a_line_that_was_begun_is_ended_before_others_speak():
 def a_line_that_never_ends_does_not_hold_the_others_up():
     with Folder() as folder:
         done = mpiexec("-n", 3, "-wdir", folder, program("talk"), "unended", 100000)
+    hold_beside_unended(done)
+
+
+@case("output")
+def a_progress_bar_does_not_hold_up_those_it_waits_for():
+    with Folder() as folder:
+        hold_beside_unended(mpiexec("-n", 3, "-wdir", folder, program("talk"), "progress",
+                                    100000))
+
+
+def hold_beside_unended(done):
     said = done.out.split(b"\n")
     for rank in (1, 2):
         own = [got for got in said if got.startswith(bytes([ord("a") + rank]))]

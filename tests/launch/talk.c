@@ -6,6 +6,7 @@
  *   talk long BYTES       rank 0: one line of that length; the others: 2,000 short ones
  *   talk unended BYTES    the same without a line end, and rank 0 then waits for a file
  *                         called "done", which rank 1 makes when it has printed all
+ *   talk progress BYTES   the same, but while rank 0 waits it shows a number in one line
  *   talk both COUNT       like lines, each once to standard output and once to error
  *
  * It needs no MPI: PMI_RANK says who it is. Line `number` of a rank is its letter, the
@@ -131,10 +132,16 @@ static void lines_beside_it(void)
     }
 }
 
-static void wait_for_rank_1(void)
+static void wait_for_rank_1(int is_showing)
 {
-    while (access("done", F_OK) != 0) {
+    for (int i = 0; access("done", F_OK) != 0; i++) {
+        char number[16];
+        const int n = snprintf(number, sizeof(number), "\r%d", i);
+
         usleep(1000);
+        if (is_showing) {
+            put(STDOUT_FILENO, number, (size_t)n);
+        }
     }
 }
 
@@ -152,13 +159,13 @@ int main(int argc, char **argv)
         flood(amount);
     } else if (rank != 0) {
         lines_beside_it();
-        if (rank == 1 && strcmp(what, "unended") == 0) {
+        if (rank == 1 && strcmp(what, "long") != 0) {
             close(open("done", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
         }
     } else {
         one_long_line(amount);
-        if (strcmp(what, "unended") == 0) {
-            wait_for_rank_1();
+        if (strcmp(what, "long") != 0) {
+            wait_for_rank_1(strcmp(what, "progress") == 0);
         } else {
             put(STDOUT_FILENO, "\n", 1);
         }

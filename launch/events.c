@@ -128,6 +128,7 @@ static void on_front(struct job *job)
         if (job_is_daemon(job) && is_an_end(signals[i])) {
             end_daemon(job, signals[i]);
         } else if (job_is_asked_to_end(job, signals[i])) {
+            job->is_given_up = job->state == DONE;
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             if (signals[i] == SIGUSR1 && !job_is_daemon(job)) {
@@ -146,10 +147,16 @@ static void on_front(struct job *job)
  * A stream that may not be read now would wake the loop for ever, so it leaves the set
  * until there is room.
  */
-static void on_stream(struct job *job, struct stream *stream, int which)
+static void on_stream(struct job *job, int local, int which)
 {
+    struct rank *rank = &job->ranks[local];
+    struct stream *stream = which == STDERR_FILENO ? &rank->error : &rank->output;
+
+    if (stream->fd < 0) {
+        return; /* it was closed after the loop had heard of it */
+    }
     if (job_is_daemon(job)) {
-        job_relay(job, stream, which);
+        job_relay(job, local, which);
     } else if (!stream_may_read(stream)) {
         epoll_ctl(job->epoll, EPOLL_CTL_DEL, stream->fd, NULL);
         stream->sink->is_leaving_out = true;
@@ -216,10 +223,10 @@ void job_dispatch(struct job *job, uint64_t data)
         job_on_input_room(job);
         break;
     case FROM_OUTPUT:
-        on_stream(job, &job->ranks[rank].output, STDOUT_FILENO);
+        on_stream(job, (int)rank, STDOUT_FILENO);
         break;
     case FROM_ERROR:
-        on_stream(job, &job->ranks[rank].error, STDERR_FILENO);
+        on_stream(job, (int)rank, STDERR_FILENO);
         break;
     case FROM_PMI:
         on_pmi(job, &job->pmi.clients[rank]);

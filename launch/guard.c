@@ -193,8 +193,19 @@ pid_t guard_start(int argc, char **argv)
 
 void guard_dismiss(void)
 {
-    if (guard.pid > 0 && write(guard.end, "", 1) == 1) {
-        while (waitpid(guard.pid, NULL, 0) < 0 && errno == EINTR) {
-        }
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
+
+    if (guard.pid <= 0 || write(guard.end, "", 1) != 1) {
+        return;
     }
+    kill(guard.pid, SIGCONT); /* else one that somebody has stopped keeps us */
+    for (int round = 0; round < ROUNDS_MOST; round++) {
+        const pid_t ended = waitpid(guard.pid, NULL, WNOHANG);
+
+        if (ended == guard.pid || (ended < 0 && errno != EINTR)) {
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+    kill(guard.pid, SIGKILL); /* it has nothing to do any more */
 }

@@ -27,6 +27,9 @@ enum { EVENTS = 128 };
 
 static const uint64_t PROMPT_NS = UINT64_C(200000000);
 
+/* How long daemons may take to end after their ranks have, without sending anything. */
+static const uint64_t CLOSE_NS = UINT64_C(30000000000);
+
 /* Standard output takes nothing any more, and nothing else has failed before. */
 static bool has_output_failed(struct job *job)
 {
@@ -65,6 +68,10 @@ static void look_at_clock(struct job *job, uint64_t now)
         job->grace_end = 0;
         job_happen(job, GRACE_OVER);
     }
+    if (job->kill_end != 0 && now >= job->kill_end) {
+        job->kill_end = 0;
+        job_leave_stubborn(job);
+    }
     if (job->time_out != 0 && now >= job->time_out) {
         job->time_out = 0;
         if (!job->has_failed || job_is_going_on(job)) {
@@ -79,8 +86,8 @@ static void look_at_clock(struct job *job, uint64_t now)
 static int patience(const struct job *job, uint64_t now)
 {
     const int input = job_input_patience_ms(job);
-    const uint64_t ends[] = {job->grace_end, job->time_out, job_hang_due(job),
-                             job_blame_due(job), job_box_due(job)};
+    const uint64_t ends[] = {job->grace_end,    job->kill_end,      job->time_out,
+                             job_hang_due(job), job_blame_due(job), job_box_due(job)};
     int64_t best = tree_patience_ms(job);
 
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -263,15 +270,11 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
 static bool is_given_up(struct job *job)
 {
     struct pollfd p = {.fd = job->front, .events = POLLIN};
-    unsigned char signal;
 
-    while (job->front >= 0 && poll(&p, 1, 0) > 0) {
-        if (read(job->front, &signal, 1) <= 0 || job_is_asked_to_end(job, signal)) {
-            close(job->front);
-            job->front = -1;
-        }
+    while (job->front >= 0 && !job->is_given_up && poll(&p, 1, 0) > 0) {
+        job_dispatch(job, (uint64_t)FROM_FRONT << 32);
     }
-    return job->front < 0;
+    return job->front < 0 || job->is_given_up;
 }
 
 /* Gives the reader of our output a moment. */
@@ -340,6 +343,32 @@ static void leave_home(struct job *job)
     }
 }
 
+/* Is all that was printed here on its way, and are all daemons below gone? */
+static bool has_closed_below(const struct job *job)
+{
+    return tree_is_gone(job) && !(job_is_daemon(job) && is_output_open(job));
+}
+
+/* A reader that takes its time keeps the daemons from ending, and is waited for. */
+static bool is_reader_slow(const struct job *job)
+{
+    return job->output.is_waiting || job->error.is_waiting || job->is_remote_left_out;
+}
+
+/* The root waits no longer for daemons that live and do not end. */
+static void give_up_below(struct job *job)
+{
+    for (int i = 0; i < job->tree.child_count; i++) {
+        const struct child *child = &job->tree.children[i];
+
+        if (!child->is_gone) {
+            job_say(job, TEXT_HOST_CLOSE, job->setup.layout.stations[child->number].name,
+                    (double)CLOSE_NS / 1e9);
+        }
+    }
+    job->is_given_up = true;
+}
+
 /* The daemons below clear up as we do, and go. */
 static void close_tree(struct job *job)
 {
@@ -348,10 +377,18 @@ static void close_tree(struct job *job)
     }
     tree_tell(job, FRAME_CLOSE, 0);
     sweep(job);
-    while (!job->tree.is_cut_off &&
-           (!tree_is_gone(job) || (job_is_daemon(job) && is_output_open(job))) &&
+    if (job_is_daemon(job)) {
+        job_bound_relay(job);
+    }
+    job->heard_below = weft_clock_ns();
+    while (!job->tree.is_cut_off && !has_closed_below(job) &&
            (job_is_daemon(job) || !is_given_up(job))) {
         go_round(job);
+        if (is_reader_slow(job)) {
+            job->heard_below = weft_clock_ns();
+        } else if (!job_is_daemon(job) && weft_clock_ns() - job->heard_below > CLOSE_NS) {
+            give_up_below(job);
+        }
     }
     leave_home(job);
     if (job_is_daemon(job) && !job->tree.is_cut_off) {

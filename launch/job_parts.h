@@ -77,6 +77,8 @@ struct rank {
     size_t input_at; /* how much it has taken of what we hold */
     struct stream output;
     struct stream error;
+    size_t output_left; /* what is still relayed of them, at the end of the job */
+    size_t error_left;
 };
 
 /* Standard input, where we pass it on (input.c). */
@@ -118,7 +120,7 @@ struct job {
     int debuggers;    /* of them, that run commands */
     bool has_arrived; /* all our ranks are in the barrier */
     bool has_told_end;
-    bool is_closing;
+    bool is_given_up;            /* the end of the job waits for nothing more */
     struct hang *hang;           /* what ranks do; NULL: nobody has asked */
     struct blame *blame;         /* of the job's failure; NULL: none has failed */
     struct black_box *black_box; /* the root's; NULL: nothing was asked for */
@@ -131,7 +133,9 @@ struct job {
     struct remote_rank **remote; /* by rank, made when it speaks; the root's */
     size_t *taken;               /* by daemon: of its output, and not told yet */
     bool is_remote_left_out;     /* some of it could not be passed on */
+    uint64_t heard_below;        /* the root's: when output of a daemon last came */
     size_t untaken;              /* of our output, by the root */
+    bool is_relay_bounded;       /* our ranks are gone: what their pipes hold is all */
     bool is_output_left_out;     /* until it has been taken */
     struct weft_segment segment; /* of the first MPI program, which ranks inherit */
     struct program *programs;    /* those that followed, and are in use here */
@@ -157,6 +161,8 @@ struct job {
     int asked; /* the signal that asked us to end the job */
     bool has_failed;
     uint64_t grace_end; /* 0: none */
+    uint64_t kill_end;  /* processes that are there then cannot be killed; 0: none */
+    int kill_rounds;    /* how often that has been put off */
     uint64_t time_out;  /* 0: none */
 };
 
@@ -183,6 +189,10 @@ void job_fail(struct job *job, int code, int rank, const char *format, ...)
 
 /* Notes the first failure, if it is not a rank's; the caller has printed the cause. */
 void job_fail_silently(struct job *job, int code);
+
+/* Ranks were killed some seconds ago, and some are still there: says which, and goes on
+ * as if they had ended. */
+void job_leave_stubborn(struct job *job);
 
 /* To each rank and whatever it has started in its process group; but SIGUSR1, which asks
  * us for a report, goes to no rank that it would end. */
@@ -231,7 +241,10 @@ void job_tend_remote(struct job *job);
 void job_prompt_remote(struct job *job, uint64_t now, uint64_t ns);
 void job_finish_remote(struct job *job, void (*finish)(struct job *, struct stream *));
 /* Reads one of our ranks' outputs, on its way to the root. */
-void job_relay(struct job *job, struct stream *stream, int which);
+void job_relay(struct job *job, int local, int which);
+/* Our ranks are gone: from now on only what their pipes hold is read, however many
+ * processes outside of the job still have them open. */
+void job_bound_relay(struct job *job);
 
 /* What a frame of the tree means, when it is for us; else it is sent on. */
 frame_fn job_on_frame;

@@ -45,6 +45,32 @@ struct proc_stat proc_stat(pid_t pid)
     return stat;
 }
 
+/* "0" is a process that does not sleep, or one that we may not know of. */
+static void read_function(pid_t pid, char *text, size_t size)
+{
+    if (!read_file(pid, "wchan", text, size) || strcmp(text, "0") == 0) {
+        text[0] = '\0';
+    }
+}
+
+void proc_describe_sleep(pid_t pid, char *text, size_t size)
+{
+    char function[64];
+    char call[128] = "";
+    char numbers[128];
+
+    read_function(pid, function, sizeof(function));
+    if (read_file(pid, "syscall", numbers, sizeof(numbers)) && numbers[0] >= '0' &&
+        numbers[0] <= '9') {
+        snprintf(call, sizeof(call), "system call %d", atoi(numbers));
+    }
+    text[0] = '\0';
+    if (function[0] != '\0' || call[0] != '\0') {
+        snprintf(text, size, " (%s%s%s%s)", function[0] != '\0' ? "in " : "", function,
+                 function[0] != '\0' && call[0] != '\0' ? ", " : "", call);
+    }
+}
+
 bool proc_is_ours(void)
 {
     char target[32];

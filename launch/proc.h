@@ -5,6 +5,7 @@
 #define WEFT_LAUNCH_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct proc_stat {
@@ -14,6 +15,13 @@ struct proc_stat {
 };
 
 struct proc_stat proc_stat(pid_t pid);
+
+/*
+ * Why a process does not end, as far as the kernel tells, as " (in folio_wait_bit, system
+ * call 1)": the function of the kernel in which it sleeps, and the call that has led
+ * there. Empty: nothing is known.
+ */
+void proc_describe_sleep(pid_t pid, char *text, size_t size);
 
 /* Has /proc the processes of this process's PID namespace, under their numbers here? A
  * container may have no /proc, or still the one of its host. */

@@ -5,21 +5,33 @@
 #include "job_parts.h"
 #include "texts.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { RELAY_BYTES = 32 * 1024 };
 
 /* ---- what they print: the daemon's part ---- */
 
-void job_relay(struct job *job, struct stream *stream, int which)
+static void close_stream(struct stream *stream)
+{
+    close(stream->fd); /* which takes it out of the epoll set */
+    stream->fd = -1;
+}
+
+void job_relay(struct job *job, int local, int which)
 {
     static char text[RELAY_BYTES];
+    struct rank *rank = &job->ranks[local];
+    struct stream *stream = which == STDERR_FILENO ? &rank->error : &rank->output;
+    size_t *left = which == STDERR_FILENO ? &rank->error_left : &rank->output_left;
     size_t room = job->untaken < TEXT_WINDOW ? TEXT_WINDOW - job->untaken : 0;
     ssize_t n;
 
@@ -28,17 +40,48 @@ void job_relay(struct job *job, struct stream *stream, int which)
         job->is_output_left_out = true;
         return;
     }
-    n = read(stream->fd, text, room < sizeof(text) ? room : sizeof(text));
+    room = room < sizeof(text) ? room : sizeof(text);
+    if (job->is_relay_bounded) {
+        room = room < *left ? room : *left;
+    }
+    n = read(stream->fd, text, room);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return;
     }
     if (n <= 0) {
-        close(stream->fd); /* which takes it out of the epoll set */
-        stream->fd = -1;
+        close_stream(stream);
         return;
     }
     job->untaken += (size_t)n;
     tree_report(job, FRAME_TEXT, stream->rank, which, text, (size_t)n);
+    *left -= job->is_relay_bounded ? (size_t)n : 0;
+    if (job->is_relay_bounded && *left == 0) {
+        close_stream(stream);
+    }
+}
+
+/* How much it holds; it is closed if that is nothing. */
+static size_t bound(struct stream *stream)
+{
+    int bytes = 0;
+
+    if (stream->fd < 0) {
+        return 0;
+    }
+    if (ioctl(stream->fd, FIONREAD, &bytes) != 0 || bytes <= 0) {
+        close_stream(stream);
+        return 0;
+    }
+    return (size_t)bytes;
+}
+
+void job_bound_relay(struct job *job)
+{
+    for (int r = 0; r < job->count; r++) {
+        job->ranks[r].output_left = bound(&job->ranks[r].output);
+        job->ranks[r].error_left = bound(&job->ranks[r].error);
+    }
+    job->is_relay_bounded = true;
 }
 
 /* What the other side says that it has taken, and not more than there is. */
@@ -97,6 +140,7 @@ static void on_text(struct job *job, const struct frame *frame, const char *text
     struct remote_rank *from;
     struct stream *stream;
 
+    job->heard_below = weft_clock_ns();
     if (frame->rank < 0 || frame->rank >= job->plan->ranks) {
         return;
     }

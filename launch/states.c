@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 static const uint64_t GRACE_NS = UINT64_C(1000000000);
+enum { KILL_ROUNDS = 12, UNKILLED_SAID = 8 };
+
+static const uint64_t KILL_NS = UINT64_C(5000000000); /* for what was killed to be gone */
 
 typedef void action_fn(struct job *job);
 
@@ -219,8 +222,57 @@ static void pass_signal_and_stop(struct job *job)
 static void kill_all(struct job *job)
 {
     job->grace_end = 0;
+    job->kill_end = weft_clock_ns() + KILL_NS;
     tree_give_up_starting(job);
     tree_tell(job, FRAME_KILL, 0);
     job_signal_ranks(job, SIGKILL);
     keeper_signal_all(SIGKILL);
+}
+
+/* A process with much memory may need a while to give it back. */
+static bool is_rank_dying(const struct job *job)
+{
+    for (int r = 0; r < job->count; r++) {
+        if (job->ranks[r].is_running && proc_stat(job->ranks[r].pid).state == 'R') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void say_unkilled(struct job *job, int local)
+{
+    const int rank = job_rank(job, local);
+    const pid_t pid = job->ranks[local].pid;
+    char sleep[160];
+
+    proc_describe_sleep(pid, sleep, sizeof(sleep));
+    job_say(job, TEXT_UNKILLED, rank, layout_host_of(&job->setup.layout, rank), pid,
+            proc_stat(pid).state, sleep);
+}
+
+void job_leave_stubborn(struct job *job)
+{
+    int left = 0;
+
+    if (++job->kill_rounds < KILL_ROUNDS && is_rank_dying(job)) {
+        job->kill_end = weft_clock_ns() + KILL_NS;
+        return;
+    }
+
+    for (int r = 0; r < job->count; r++) {
+        if (job->ranks[r].is_running) {
+            if (++left <= UNKILLED_SAID) {
+                say_unkilled(job, r);
+            }
+            job->ranks[r].is_running = false; /* its end means nothing any more */
+            job->running--;
+        }
+    }
+    if (left > UNKILLED_SAID) {
+        job_say(job, TEXT_UNKILLED_MORE, left - UNKILLED_SAID,
+                left - UNKILLED_SAID == 1 ? "" : "s",
+                layout_host_of(&job->setup.layout, job_rank(job, 0)));
+    }
+    job->debuggers = 0;
 }

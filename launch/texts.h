@@ -113,6 +113,10 @@
 #define TEXT_OUTPUT   "standard output: %s: ending the job"
 #define TEXT_KEEPER   "the keeper of the job was killed by signal %d: the job is ended"
 #define TEXT_STUBBORN "some processes cannot be killed"
+#define TEXT_UNKILLED                                                                    \
+    "rank %d on %s (process %d) cannot be killed: its state is %c%s, see proc(5); the "  \
+    "job ends without it"
+#define TEXT_UNKILLED_MORE "nor can %d more rank%s on %s"
 
 /* ---- hosts ---- */
 
@@ -122,6 +126,9 @@
 #define TEXT_HOST_FORK   "host %s: cannot make a process for %s: %s"
 #define TEXT_HOST_FRAME                                                                  \
     "host %s: its daemon has sent an invalid frame (of kind %u with %u bytes)"
+#define TEXT_HOST_CLOSE                                                                  \
+    "host %s: its daemon, or one behind it, lives and has not ended for %g s: the job "  \
+    "ends without it"
 #define TEXT_HOST_NONSENSE   "host %s: what comes from its daemon is no frame"
 #define TEXT_DAEMON_END      "its link to mpiexec was closed"
 #define TEXT_DAEMON_WRITE    "it cannot write to mpiexec"

@@ -394,6 +394,34 @@ def what_ranks_leave_behind_ends_with_the_job():
 
 
 @case("ends")
+def an_outsider_that_has_an_output_open_does_not_hold_up_the_end():
+    """All that the rank has printed comes, and the outsider's text does not matter."""
+    running = OnHost("--hosts", host(2), "-n", 1, "sh", "-c", "echo ready; read x; seq 20000",
+                     stdin=subprocess.PIPE)
+    running.expect("ready")
+    [rank] = [pid for pid in lab.pids(2) if words_of(pid).startswith("sh -c echo ready")]
+    with open(f"/proc/{rank}/fd/1", "wb"):
+        equal(running.end(given=b"\n").out, "".join(f"{i}\n" for i in range(1, 20001)).encode())
+
+
+@case("ends")
+def a_signal_ends_a_job_whose_ranks_have_ended_while_nobody_reads():
+    """The daemon waits until its output is taken, and mpiexec for the daemon. What is between the
+    pipes of rank and reader takes 256 KiB, and each pipe 64 KiB more."""
+    running = OnHost("--hosts", host(2), "-n", 1, "sh", "-c",
+                     f"head -c {350 * 1024} /dev/zero | tr '\\0' x | fold -w 80")
+    front, ended = running.front(), False
+    for _ in range(common.PATIENCE):
+        time.sleep(1)  # in most runs the rank has ended then
+        os.kill(front, signal.SIGTERM)
+        ended = wait_until(lambda: running.process.poll() is not None, 1)
+        if ended:
+            break
+    claim(ended, "mpiexec has not ended")
+    running.end(143, ["Terminated"])
+
+
+@case("ends")
 def signals_reach_ranks_on_all_hosts():
     script = "exec 2>/dev/null; trap 'echo got; exit 0' USR2; echo ready; while :; do sleep 0.05; done"
     running = OnHost("--hosts", hosts(1, 2, 3), "-n", 3, "bash", "-c", script)

@@ -7,7 +7,10 @@ that is busy with something else slows both down. See common.py for how cases ar
 and called.
 """
 
+import ctypes
+import errno
 import os
+import re
 import resource
 import signal
 import statistics
@@ -16,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from common import (ENDING, OF_MPIEXEC, PATIENCE, case, claim, equal, failure, main, mpiexec,
+from common import (ENDING, HOST, OF_MPIEXEC, PATIENCE, case, claim, equal, failure, main, mpiexec,
                     mpiexec_path, name_of, nothing_is_left, processes_with, program, rounds,
                     start, wait_until)
 
@@ -469,6 +472,50 @@ def sigint_ends_ranks_that_are_stopped():
 @case("stubborn")
 def sigterm_ends_ranks_that_ignore_it():
     each_time(lambda _: ended_by(signal.SIGTERM, "ignore"))
+
+
+# A rank with a second thread, which anybody may trace.
+TRACED = """
+import ctypes, threading, time
+ctypes.CDLL(None).prctl(0x59616d61, ctypes.c_ulong(-1))
+threading.Thread(target=lambda: (print(threading.get_native_id(), flush=True),
+                                 time.sleep(600))).start()
+time.sleep(600)
+"""
+
+
+@case("stubborn")
+def a_rank_that_cannot_be_killed_is_named_and_left():
+    """A process stays as long as a thread of it is traced and the tracer has not heard of its
+    end."""
+    seize, every_kind = 0x4206, 0x40000000
+    trace = ctypes.CDLL(None, use_errno=True).ptrace
+    trace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    run = start("-n", 1, sys.executable, "-c", TRACED)
+    thread = int(run.read_line())
+    if trace(seize, thread, None, None) != 0:
+        run.abandon()
+        claim(ctypes.get_errno() == errno.EPERM, os.strerror(ctypes.get_errno()))
+        return  # this system lets nobody trace
+    run.send(signal.SIGTERM)
+    claim(b"Terminated" in run.process.stderr.readline(), "SIGTERM is not told of")
+    run.send(signal.SIGTERM)
+    done = run.finish()
+    os.waitpid(thread, every_kind)
+    done.hold(143, [rf"^mpiexec: rank 0 on {re.escape(HOST)} \(process \d+\) cannot be killed: its "
+                    r"state is Z( \(.*\))?, see proc\(5\); the job ends without it$",
+                    "some processes cannot be killed"])
+    nothing_is_left(run.mark, run.before, PATIENCE)
+
+
+@case("asked")
+def a_guard_that_is_stopped_does_not_hold_up_the_end():
+    run = ready(program("fail"), "never", "pause")
+    guards = [pid for pid in processes_with(run.mark) if name_of(pid) == "weft-guard"]
+    equal(len(guards), 1, "guards")
+    os.kill(guards[0], signal.SIGSTOP)
+    run.send(signal.SIGTERM)
+    run.end(143, says=["Terminated"])
 
 
 @case("asked")

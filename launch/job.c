@@ -196,6 +196,8 @@ static bool make_setup(struct job *job)
     struct setup *setup = &job->setup;
     const struct plan *plan = job->plan;
     const int64_t seconds = weft_setting(WEFT_SET_HEARTBEAT);
+    const int64_t set = weft_setting(WEFT_SET_GRACE);
+    const int64_t grace = set < GRACE_MOST ? set : GRACE_MOST;
     const struct sharing sharing = {
         .per_host = plan->per_host,
         .may_exceed = plan->may_exceed_slots,
@@ -210,6 +212,7 @@ static bool make_setup(struct job *job)
     }
     setup->job = setup->job != 0 ? setup->job : 1; /* 0 is no process's */
     setup->beat_ns = (uint64_t)(seconds > 0 ? seconds : 1) * UINT64_C(1000000000);
+    setup->grace_ns = (uint64_t)((plan->has_grace ? plan->grace : (double)grace) * 1e9);
     setup->plan = *plan;
     setup->path = rsh_own_path();
     setup->net = weft_setting_text(WEFT_SET_NET);

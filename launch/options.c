@@ -55,6 +55,7 @@ enum option {
     OPT_VERBOSE,
     OPT_TIMEOUT,
     OPT_HANG_TIMEOUT,
+    OPT_GRACE,
     OPT_HANG_STACKS,
     OPT_DEBUG,
     OPT_DEBUGGER,
@@ -121,6 +122,7 @@ static const struct row table[] = {
     {"v verbose", 0, OPT_VERBOSE, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
+    {"grace", 1, OPT_GRACE, NULL},
     {"hang-stacks", 0, OPT_HANG_STACKS, NULL},
     {"debug", 1, OPT_DEBUG, NULL},
     {"debugger", 1, OPT_DEBUGGER, NULL},
@@ -196,6 +198,8 @@ static const char help[] =
     "this "
     "time;\n"
     "                           the job goes on\n"
+    "  --grace SECONDS          time between SIGTERM and SIGKILL for ranks; default: "
+    "WEFT_GRACE (1)\n"
     "  --hang-stacks            these reports, and those by SIGUSR1, have the stacks of "
     "ranks\n"
     "                           outside MPI\n"
@@ -383,6 +387,19 @@ static enum parsed parse_timeout(char **words, double *timeout)
     return PARSED;
 }
 
+static enum parsed parse_grace(char **words, struct plan *plan)
+{
+    char *end;
+
+    plan->grace = strtod(words[1], &end);
+    if (end == words[1] || *end != '\0' || !(plan->grace >= 0) ||
+        plan->grace > GRACE_MOST) {
+        return plan_refuse(words, "the time must be a number of seconds, or 0");
+    }
+    plan->has_grace = true;
+    return PARSED;
+}
+
 static void keep_names(struct plan *plan, char *names)
 {
     for (char *rest, *n = strtok_r(names, ",", &rest); n != NULL;
@@ -544,6 +561,8 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         break;
     case OPT_TIMEOUT:
         return parse_timeout(words, &plan->timeout);
+    case OPT_GRACE:
+        return parse_grace(words, plan);
     case OPT_HANG_TIMEOUT:
         return parse_timeout(words, &plan->hang_timeout);
     case OPT_HANG_STACKS:

@@ -80,6 +80,8 @@ struct plan {
     const char *commands; /* text that debuggers run; NULL: a human types it */
     bool keeps_going;     /* a rank that fails does not end the others */
     double timeout;       /* seconds; 0: none */
+    bool has_grace;       /* `grace` was given; else the setting counts */
+    double grace;         /* seconds between SIGTERM and SIGKILL */
     double hang_timeout; /* seconds without a move after which ranks are reported; 0: none
                           */
     bool has_hang_stacks;   /* with the stacks of ranks outside MPI */
@@ -89,6 +91,8 @@ struct plan {
     struct list set;        /* NAME=VALUE, for all programs */
     struct list keep;       /* names passed although the environment is empty */
 };
+
+enum { GRACE_MOST = 1000000000 /* seconds */ };
 
 enum parsed { PARSED, PARSED_AND_DONE, PARSED_WRONG };
 

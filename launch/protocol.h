@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    PROTOCOL_VERSION = 4,
+    PROTOCOL_VERSION = 5,
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
     INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to a daemon */
@@ -38,7 +38,7 @@ struct greeting {
     uint32_t protocol;
     char version[48]; /* of Weft */
 };
-_Static_assert(sizeof(struct greeting) == 64, "protocol version 4");
+_Static_assert(sizeof(struct greeting) == 64, "protocol version 5");
 
 enum frame_kind {
     /* From parent to child. */

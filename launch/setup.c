@@ -148,6 +148,7 @@ void setup_pack(const struct setup *setup, struct bytes *to)
     bytes_add_number(to, setup->job);
     bytes_add(to, setup->secret, sizeof(setup->secret));
     bytes_add_number(to, (int64_t)setup->beat_ns);
+    bytes_add_number(to, (int64_t)setup->grace_ns);
     pack_list(&setup->rsh, to);
     bytes_add_text(to, setup->net);
     bytes_add_number(to, setup->first_port);
@@ -360,6 +361,7 @@ bool setup_unpack(struct setup *setup, const char *from, size_t bytes)
         memcpy(setup->secret, secret, sizeof(setup->secret));
     }
     setup->beat_ns = (uint64_t)reader_number(&reader);
+    setup->grace_ns = (uint64_t)reader_number(&reader);
     read_list(&reader, &setup->rsh);
     setup->net = reader_text(&reader);
     setup->first_port = (int)reader_number(&reader);

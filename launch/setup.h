@@ -18,10 +18,11 @@
 struct setup {
     uint32_t job; /* drawn by the root: tells jobs apart */
     uint8_t secret[WEFT_SEGMENT_SECRET_BYTES];
-    uint64_t beat_ns; /* silence after which a daemon counts as dead */
-    struct list rsh;  /* the words before the name of a host */
-    const char *net;  /* WEFT_NET, as the user has set it */
-    int first_port;   /* WEFT_PORTS */
+    uint64_t beat_ns;  /* silence after which a daemon counts as dead */
+    uint64_t grace_ns; /* between asking ranks to end and killing them */
+    struct list rsh;   /* the words before the name of a host */
+    const char *net;   /* WEFT_NET, as the user has set it */
+    int first_port;    /* WEFT_PORTS */
     int last_port;
     char *path;       /* of mpiexec, on every host */
     struct plan plan; /* what concerns ranks */

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t GRACE_NS = UINT64_C(1000000000);
 enum { KILL_ROUNDS = 12, UNKILLED_SAID = 8 };
 
 static const uint64_t KILL_NS = UINT64_C(5000000000); /* for what was killed to be gone */
@@ -200,7 +199,7 @@ void job_signal_ranks(struct job *job, int signal)
 static void start_grace(struct job *job)
 {
     job_signal_ranks(job, SIGCONT); /* a stopped process could not end itself */
-    job->grace_end = weft_clock_ns() + GRACE_NS;
+    job->grace_end = weft_clock_ns() + job->setup.grace_ns;
 }
 
 static void stop_all(struct job *job)

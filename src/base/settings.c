@@ -32,6 +32,12 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "The job ends when mpiexec has not heard from a host for this "
          "time; hosts send a heartbeat four times in it. A rank whose "
          "host does not answer for twice as long is lost."},
+    [WEFT_SET_GRACE] =
+        {"WEFT_GRACE", "seconds", "1", NULL,
+         "Time between the signal by which mpiexec asks ranks to end, SIGTERM or the one "
+         "that it got itself, and SIGKILL. A program that writes a checkpoint then needs "
+         "more; a job that fails ends later by it if a rank does not end. --grace of "
+         "mpiexec comes first."},
     [WEFT_SET_WARM] =
         {"WEFT_WARM", "milliseconds", "1000", NULL,
          "Time after MPI_Init at which a rank of a job on several nodes loads "

@@ -438,6 +438,16 @@ def signals_reach_ranks_on_all_hosts():
 
 
 @case("ends")
+def ranks_on_all_hosts_have_the_time_that_grace_says():
+    running = OnHost("--grace", 60, "--hosts", hosts(2, 3), "-n", 2, "bash", "-c",
+                     "exec 2>/dev/null; trap 'sleep 1.5; echo saved; exit 0' TERM; echo ready; "
+                     "while :; do sleep 0.05; done")
+    running.expect("ready", 2)
+    os.kill(running.front(), signal.SIGTERM)
+    equal(running.end(143, ["Terminated"]).lines(), ["saved"] * 2)
+
+
+@case("ends")
 def a_timeout_ends_the_job_on_all_hosts():
     run("--hosts", hosts(2, 3), "-n", 2, "--timeout", "1.5", "sleep", 60, code=124,
         says=["--timeout"])

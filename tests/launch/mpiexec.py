@@ -764,6 +764,30 @@ def stdin_none_leaves_the_input_to_others():
         equal(Running(["bash", "-c", loop], stdin=file).end().out, b"one\ntwo\nthree\n")
 
 
+# ---- the time that ranks have to end ----
+
+# A checkpoint that takes longer than the second that ranks have without an option.
+SLOW_END = "exec 2>/dev/null; trap 'sleep 1.5; echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+
+
+@case("signals")
+def ranks_have_the_time_that_grace_says_to_end():
+    for options, variables, saved in (([], {}, 0), (["--grace", 60], {}, 2),
+                                      ([], {"WEFT_GRACE": "60"}, 2),
+                                      (["--grace", 0], {"WEFT_GRACE": "60"}, 0)):
+        running = start(*options, "-n", 2, "bash", "-c", SLOW_END, variables=variables)
+        running.expect("ready", 2)
+        running.send(signal.SIGTERM)
+        done = running.end(143, ["Terminated"])
+        equal(done.lines(), ["saved"] * saved, f"{options} {variables}")
+
+
+@case("signals")
+def a_grace_that_is_no_time_is_refused():
+    for value in ("-1", "soon", "", "nan"):
+        mpiexec("--grace", value, "-n", 1, "true", code=2, says=["--grace"])
+
+
 # ---- a terminal ----
 
 def terminal(*words, **settings):

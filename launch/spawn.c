@@ -9,6 +9,7 @@
 #include "claims.h"
 #include "guard.h"
 
+#include "base/flush.h"
 #include "base/settings.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,7 +52,8 @@ static bool has_name(const char *entry, const char *name)
 /* What another launcher, or another job of ours, has left; it would mislead the ranks. */
 static bool is_of_launcher(const char *entry)
 {
-    static const char *const names[] = {"WEFT_JOB", "WEFT_INSIDE", "WEFT_NETWORKS",
+    static const char *const names[] = {"WEFT_JOB",        "WEFT_INSIDE",
+                                        WEFT_STDOUT,       "WEFT_NETWORKS",
                                         "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -88,6 +91,19 @@ static void set(struct list *list, char *entry)
     list_add(list, entry);
 }
 
+/* Adds NAME=VALUE, unless the variable is there already. */
+static void offer(struct list *list, char *entry)
+{
+    const size_t length = strcspn(entry, "=") + 1;
+
+    for (int i = 0; i < list->count; i++) {
+        if (strncmp(list->at[i], entry, length) == 0) {
+            return;
+        }
+    }
+    list_add(list, entry);
+}
+
 /* What files of settings say, where our environment does not: also with -envnone. */
 static void add_offered(struct list *list)
 {
@@ -119,6 +135,8 @@ void environment_open(struct environment *environment, const struct plan *plan)
     }
     /* libfabric's oldest provider would otherwise catch the ranks' signals. */
     set(common, "IPATH_NO_BACKTRACE=1");
+    /* Python would hold its output back, because it is a pipe. It has no line mode. */
+    offer(common, "PYTHONUNBUFFERED=1");
 }
 
 void environment_set(struct environment *environment, char *entry)
@@ -141,7 +159,20 @@ struct own {
     char local_rank[48];
     char local_size[48];
     char bound[64];
+    char output[64];
 };
+
+/* Names the pipe that is the rank's standard output (src/base/flush.h). */
+static void add_output(const struct birth *b, struct own *own, struct list *list)
+{
+    struct stat pipe;
+
+    if (fstat(b->output, &pipe) == 0) {
+        snprintf(own->output, sizeof(own->output), WEFT_STDOUT "=%llu",
+                 (unsigned long long)pipe.st_ino);
+        list_add(list, own->output);
+    }
+}
 
 static char **make_environment(const struct birth *b, struct own *own, struct list *list)
 {
@@ -172,6 +203,7 @@ static char **make_environment(const struct birth *b, struct own *own, struct li
     list_add(list, own->size);
     list_add(list, own->local_rank);
     list_add(list, own->local_size);
+    add_output(b, own, list);
     return list->at;
 }
 

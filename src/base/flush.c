@@ -2,9 +2,34 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+/* Is standard output the pipe that mpiexec has made for this rank? */
+static bool is_pipe_to_mpiexec(void)
+{
+    const char *inode = getenv(WEFT_STDOUT);
+    struct stat output;
+
+    return inode != NULL && fstat(STDOUT_FILENO, &output) == 0 &&
+           S_ISFIFO(output.st_mode) && strtoull(inode, NULL, 10) == output.st_ino;
+}
+
+/*
+ * It is in this file because MPI_Init() needs the file: a static program gets only those
+ * parts of libmpi_abi.a that it refers to.
+ */
+static __attribute__((constructor)) void flush_each_line(void)
+{
+    if (is_pipe_to_mpiexec()) {
+        setvbuf(stdout, NULL, _IOLBF, 0);
+    }
+}
 
 static void (*end_process)(void);
 

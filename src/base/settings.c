@@ -307,8 +307,8 @@ const char *weft_setting_say(enum weft_setting which, char room[WEFT_SETTING_ROO
 enum { NAME_MOST = 32 }; /* longer ones are no misspelt settings */
 
 /* Variables that are no settings of the table, but the launcher's own. */
-static const char *const others[] = {"WEFT_JOB", "WEFT_INSIDE", "WEFT_KEPT", "WEFT_BOUND",
-                                     "WEFT_NETWORKS"};
+static const char *const others[] = {"WEFT_JOB",   "WEFT_INSIDE",   "WEFT_KEPT",
+                                     "WEFT_BOUND", "WEFT_NETWORKS", "WEFT_STDOUT"};
 enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
 static const char *known_name(int i)

@@ -178,7 +178,7 @@ def variables_of_another_launcher_do_not_reach_the_ranks():
     stale = {name: "stale" for name in (
         "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_PORT", "PMI_ID", "PMI_JOBID",
         "PMI_SPAWNED", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_URI41", "WEFT_JOB",
-        "WEFT_INSIDE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")}
+        "WEFT_INSIDE", "WEFT_STDOUT", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")}
     done = mpiexec("-n", 2, "env", variables=stale)
     equal([text for text in done.lines() if text.endswith("=stale")], [])
     equal(mpiexec("-n", 2, program("probe"), "hello", variables=stale).lines(),

@@ -126,6 +126,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "nothing";
     FILE *file = argc > 2 ? fopen(argv[2], "a") : NULL;
 
+    setvbuf(stdout, NULL, _IOFBF, BUFSIZ); /* mpiexec's ranks have lines */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     printf("before\n");

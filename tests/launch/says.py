@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import (Running, case, claim, equal, failure, main, mpiexec, program, read_report,
-                    start, wait_until)
+from common import (Running, case, claim, equal, failure, main, mpiexec, mpiexec_path,
+                    program, read_report, start, wait_until)
 
 
 def fails(how, code, cause, count=1, rank=None):
@@ -48,6 +48,67 @@ def the_same_under_other_launchers_and_alone():
     for under in ((), ("mpiexec.hydra", "-launcher", "fork", "-n", 2)):
         done = Running([*under, program("says"), "abort"], stdin=silence).finish()
         claim(done.code != 0 and b"before" in done.out, (under, done.code, done.out))
+
+
+PRINTED = sorted(["one", "three"] * 3 + [f"two of rank {rank}" for rank in range(3)])
+
+
+@case("prints")
+def a_line_is_seen_while_its_rank_goes_on():
+    running = start("-n", 3, program("prints"), "waits")
+    equal(sorted(running.read_line() for _ in PRINTED), PRINTED)
+    running.send(signal.SIGINT)
+    running.end(130, [".*"])
+
+
+@case("prints")
+def no_line_is_lost_by_a_death():
+    for how, number in (("kill", 9), ("segv", 11), ("abort", 6)):
+        done = mpiexec("-n", 3, program("prints"), how, code=128 + number,
+                       says=[failure(1, program("prints"), f"killed by signal {number}, .*")])
+        equal(done.lines(), PRINTED, how)
+
+
+IN_ORDER = b"one\ntwo\nthree\n"
+BUFFERED = b"two\none\nthree\n"
+
+
+@case("prints")
+def the_mode_of_a_program_is_its_own():
+    for mode, expected in (("full", BUFFERED), ("line", IN_ORDER), ("none", IN_ORDER)):
+        equal(mpiexec("-n", 1, program("prints"), "order", mode).out, expected, mode)
+    equal(mpiexec("-n", 1, program("prints"), "order").out, IN_ORDER)
+    equal(mpiexec("-n", 1, program("prints"), "order", under=(mpiexec_path(), "-n", 1)).out,
+          IN_ORDER)
+
+
+@case("prints")
+def what_goes_into_a_file_or_another_program_is_buffered_as_ever():
+    with tempfile.NamedTemporaryFile() as file:
+        for to in (f"> {file.name}; cat {file.name}", "| cat"):
+            script = f"{program('prints')} order {to}"
+            equal(mpiexec("-n", 1, "sh", "-c", script).out, BUFFERED, to)
+
+
+@case("prints")
+def python_prints_at_once_unless_the_user_has_said_how():
+    show = (sys.executable, "-c", "import os; print('one'); os.write(1, b'two\\n'); "
+            "print('three')")
+    equal(mpiexec("-n", 1, *show, variables={"PYTHONUNBUFFERED": None}).out, IN_ORDER)
+    equal(mpiexec("-n", 1, "-envnone", *show).out, IN_ORDER)
+    for word in ("", "0"):
+        said = mpiexec("-n", 1, *show, variables={"PYTHONUNBUFFERED": word}).out
+        equal(said, BUFFERED, f"PYTHONUNBUFFERED={word}")
+
+
+@case("prints")
+def bytes_pass_as_they_are_beside_standard_error():
+    command = (program("prints"), "bytes", 4_000_000)
+    alone = Running(command).finish()
+    done = start("-n", 1, *command).finish()
+    claim(len(alone.out) == 4_000_000 and alone.err, "the program alone")
+    equal(done.code, 0)
+    claim((done.out, done.err) == (alone.out, alone.err), "bytes differ")
 
 
 CURE = ": receive more, or send less"

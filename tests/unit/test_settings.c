@@ -77,6 +77,7 @@ static void a_misspelt_name_finds_its_setting(void **state)
         {"WEFT_KEPT", NULL},
         {"WEFT_BOUND", NULL},
         {"WEFT_INSIDE", NULL},
+        {"WEFT_STDOUT", NULL},
         {"WEFT_", NULL},
         {"WEFT_CC", NULL},
         {"WEFTNET", NULL},

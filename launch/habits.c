@@ -239,3 +239,46 @@ int habits_open_output(const char *pattern, int rank)
     free(path);
     return fd;
 }
+
+/* ---- --mca ---- */
+
+const char *habits_parameter(const char *name)
+{
+    /* A name that ends with * stands for all that begin so; the first that fits counts.
+     */
+    static const struct {
+        const char *name;
+        const char *instead;
+    } table[] = {
+        {"btl_tcp_if_*", "WEFT_NET names the network between hosts"},
+        {"oob_tcp_if_*", "WEFT_NET names the network between hosts"},
+        {"btl_tcp_port_*", "WEFT_PORTS is the range of ports"},
+        {"oob_tcp_dynamic_*", "WEFT_PORTS is the range of ports"},
+        {"btl_vader_*", "mpiexec --report tells how memory is reached inside a host"},
+        {"btl_openib_*", "WEFT_NET names the network between hosts"},
+        {"btl", "Weft chooses the networks; WEFT_TRANSPORT sets others"},
+        {"pml", "Weft chooses the networks; WEFT_TRANSPORT sets others"},
+        {"mtl", "Weft chooses the networks; WEFT_TRANSPORT sets others"},
+        {"osc", "Weft chooses the way of one-sided operations; WEFT_RMA sets another"},
+        {"coll*", "Weft chooses the algorithms; WEFT_COLL sets others"},
+        {"plm_rsh_agent", "WEFT_RSH is the command that reaches other hosts"},
+        {"orte_rsh_agent", "WEFT_RSH is the command that reaches other hosts"},
+        {"rmaps_base_oversubscribe", "--oversubscribe allows more ranks than slots"},
+        {"rmaps_*", "--map-by places ranks"},
+        {"hwloc_base_report_bindings", "--report-bindings draws where ranks are bound"},
+        {"hwloc_base_binding_policy", "--bind-to binds ranks"},
+        {"orte_tag_output", "--label prints the rank in front of each line"},
+        {"mpi_yield_when_idle", "ranks sleep while they wait"},
+        {"orte_base_help_aggregate", "each error is one line"},
+    };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const size_t length = strcspn(table[i].name, "*");
+
+        if (strncmp(table[i].name, name, length) == 0 &&
+            (table[i].name[length] == '*' || name[length] == '\0')) {
+            return table[i].instead;
+        }
+    }
+    return "weft-info --settings lists the settings of Weft";
+}

@@ -34,4 +34,7 @@ char *habits_output(const char *pattern, int rank);
 /* Opens that file and makes the folders above it; -1: errno says why not. */
 int habits_open_output(const char *pattern, int rank);
 
+/* --mca: what to use instead of a parameter of Open MPI; never NULL. */
+const char *habits_parameter(const char *name);
+
 #endif

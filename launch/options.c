@@ -74,6 +74,8 @@ enum option {
     OPT_LAUNCHER,
     OPT_IGNORED,   /* harmless here: nothing to do, nothing to say */
     OPT_EXPLAINED, /* does nothing; one line says what does */
+    OPT_INSTEAD,   /* refused; the line says what to write instead */
+    OPT_PARAMETER, /* Open MPI's, by name and value */
     OPT_HELP,
     OPT_VERSION,
 };
@@ -82,7 +84,8 @@ struct row {
     const char *names; /* without dashes, separated by blanks */
     int words;         /* how many follow */
     enum option option;
-    const char *hint; /* for OPT_EXPLAINED; the value, for OPT_BIND_AS and OPT_MAP_AS */
+    const char *hint; /* what to use, for OPT_EXPLAINED and OPT_INSTEAD; the value, for
+                       * OPT_BIND_AS and OPT_MAP_AS */
 };
 
 static const struct row table[] = {
@@ -90,7 +93,7 @@ static const struct row table[] = {
     {"wdir wd", 1, OPT_WDIR, NULL},
     {"path", 1, OPT_PATH, NULL},
     {"soft", 1, OPT_SOFT, NULL},
-    {"configfile", 1, OPT_CONFIG, NULL},
+    {"configfile app", 1, OPT_CONFIG, NULL},
     {"env", 2, OPT_ENV, NULL},
     {"genv", 2, OPT_GENV, NULL},
     {"x", 1, OPT_X, NULL},
@@ -104,7 +107,7 @@ static const struct row table[] = {
     {"cpu-bind", 1, OPT_CPU_BIND, NULL},
     {"map-by", 1, OPT_MAP, NULL},
     {"byslot", 0, OPT_MAP_AS, "slot"},
-    {"bynode", 0, OPT_MAP_AS, "node"},
+    {"bynode rr", 0, OPT_MAP_AS, "node"},
     {"pernode", 0, OPT_MAP_AS, "ppr:1:node"},
     {"npersocket ntasks-per-socket", 1, OPT_PER_SOCKET, NULL},
     {"distribution", 1, OPT_DISTRIBUTION, NULL},
@@ -119,7 +122,8 @@ static const struct row table[] = {
     {"error errfile-pattern errfile", 1, OPT_ERROR, NULL},
     {"output-filename", 1, OPT_OUTPUT_FOLDER, NULL},
     {"stdin s input", 1, OPT_INPUT, NULL},
-    {"v verbose", 0, OPT_VERBOSE, NULL},
+    {"v verbose display-map display-devel-map display-allocation print-rank-map", 0,
+     OPT_VERBOSE, NULL},
     {"timeout", 1, OPT_TIMEOUT, NULL},
     {"hang-timeout", 1, OPT_HANG_TIMEOUT, NULL},
     {"grace", 1, OPT_GRACE, NULL},
@@ -128,7 +132,7 @@ static const struct row table[] = {
     {"debugger", 1, OPT_DEBUGGER, NULL},
     {"debug-commands", 1, OPT_DEBUG_COMMANDS, NULL},
     {"trace", 1, OPT_TRACE, NULL},
-    {"keep-going", 0, OPT_KEEP_GOING, NULL},
+    {"keep-going disable-auto-cleanup enable-recovery", 0, OPT_KEEP_GOING, NULL},
     {"ship", 0, OPT_SHIP, NULL},
     {"ship-file", 1, OPT_SHIP_FILE, NULL},
     {"host hosts H", 1, OPT_HOSTS, NULL},
@@ -137,8 +141,34 @@ static const struct row table[] = {
     {"oversubscribe", 0, OPT_EXCEED, NULL},
     {"report", 0, OPT_NET_REPORT, NULL},
     {"json", 0, OPT_JSON, NULL},
-    {"allow-run-as-root q quiet", 0, OPT_IGNORED, NULL},
-    {"mca gmca", 2, OPT_EXPLAINED, "Weft's settings are few: weft-info --settings"},
+    {"allow-run-as-root q quiet noprefix nooversubscribe hetero-nodes", 0, OPT_IGNORED,
+     NULL},
+    {"mca gmca prtemca pmixmca", 2, OPT_PARAMETER, NULL},
+    {"tune am", 1, OPT_EXPLAINED, "settings are lines of weft.conf: man mpiexec, FILES"},
+    {"use-hwthread-cpus", 0, OPT_EXPLAINED,
+     "--bind-to hwthread binds ranks to hardware threads"},
+    {"display", 1, OPT_EXPLAINED,
+     "-v prints which ranks run on which host, --report-bindings where they are bound"},
+    {"timestamp-output", 0, OPT_EXPLAINED, "pipe the output into ts, of moreutils"},
+    {"merge-stderr-to-stdout stderr-to-stdout", 0, OPT_EXPLAINED,
+     "2>&1 behind the command merges both"},
+    {"prepend-pattern", 1, OPT_EXPLAINED,
+     "--label prints the rank in front of each line"},
+    {"prefix", 1, OPT_EXPLAINED,
+     "Weft has the same path on all hosts, or comes along with --ship"},
+    {"rmk", 1, OPT_EXPLAINED, "mpiexec finds the allocation by itself; -v prints which"},
+    {"usize", 1, OPT_EXPLAINED, "no ranks can be started later"},
+    {"order-nodes", 1, OPT_EXPLAINED, "hosts are used in the order of --hosts"},
+    {"profile", 0, OPT_EXPLAINED, "--trace FILE writes the last calls of all ranks"},
+    {"cpu-set cpu-list", 1, OPT_INSTEAD,
+     "'taskset -c LIST mpiexec ...' confines the job, --rankfile FILE places each rank"},
+    {"nolocal", 0, OPT_INSTEAD, "name the other hosts with --hosts"},
+    {"localonly", 0, OPT_INSTEAD, "--hosts localhost"},
+    {"gdb tv", 0, OPT_INSTEAD,
+     "--debug all attaches a debugger to each rank, --debug 0 to rank 0"},
+    {"xterm", 1, OPT_INSTEAD,
+     "--debug RANKS gives each rank a debugger in a pane of tmux"},
+    {"info", 0, OPT_INSTEAD, "weft-info says how Weft was built"},
     {"iface", 1, OPT_NET, NULL},
     {"launcher bootstrap", 1, OPT_LAUNCHER, NULL},
     {"help h ?", 0, OPT_HELP, NULL},
@@ -308,7 +338,10 @@ static char *nearest(const char *word)
     char *found = NULL;
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        char *names = strdup(table[i].names);
+        const bool is_useful = table[i].option < OPT_IGNORED ||
+                               table[i].option == OPT_HELP ||
+                               table[i].option == OPT_VERSION;
+        char *names = is_useful ? strdup(table[i].names) : NULL;
 
         for (char *rest, *n = names != NULL ? strtok_r(names, " ", &rest) : NULL;
              n != NULL; n = strtok_r(NULL, " ", &rest)) {
@@ -489,6 +522,19 @@ static enum parsed parse_output_folder(char **words, struct plan *plan)
     return result == PARSED ? parse_output(words, error, &plan->error) : result;
 }
 
+/* NAME=VALUE as one word, which hydra takes for -env and -genv, too. */
+static bool is_pair(const char *word)
+{
+    return strchr(word, '=') != NULL;
+}
+
+static enum parsed explain_parameter(char **words)
+{
+    fprintf(stderr, "%s: " TEXT_OPTION_PARAMETER "\n", program_name, words[0], words[1],
+            habits_parameter(words[1]));
+    return PARSED;
+}
+
 static enum parsed take(const struct row *row, char **words, struct plan *plan,
                         struct app *app)
 {
@@ -507,10 +553,10 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
     case OPT_CONFIG: /* as parse_app has done */
         break;
     case OPT_ENV:
-        list_add(&app->set, join(words[1], words[2]));
+        list_add(&app->set, is_pair(words[1]) ? words[1] : join(words[1], words[2]));
         break;
     case OPT_GENV:
-        list_add(&plan->set, join(words[1], words[2]));
+        list_add(&plan->set, is_pair(words[1]) ? words[1] : join(words[1], words[2]));
         break;
     case OPT_X:
         if (strchr(words[1], '=') != NULL) {
@@ -615,6 +661,10 @@ static enum parsed take(const struct row *row, char **words, struct plan *plan,
         fprintf(stderr, "%s: " TEXT_OPTION_NO_EFFECT "\n", program_name, words[0],
                 row->hint);
         break;
+    case OPT_INSTEAD:
+        return wrong(row->hint, words[0]);
+    case OPT_PARAMETER:
+        return explain_parameter(words);
     case OPT_HELP:
         fputs(help, stdout);
         return PARSED_AND_DONE;
@@ -642,6 +692,14 @@ static char **enter_config(char **words, char **rest, struct plan *plan)
     return habits_read_config(words[1], &list) ? list.at : NULL;
 }
 
+/* How many words follow the option that is given here. */
+static int words_of(const struct row *row, char **given)
+{
+    const bool takes_pair = row->option == OPT_ENV || row->option == OPT_GENV;
+
+    return takes_pair && given[1] != NULL && is_pair(given[1]) ? 1 : row->words;
+}
+
 /* One option and what follows it; `*at` is then behind both. */
 static enum parsed parse_option(char ***at, struct plan *plan, struct app *app)
 {
@@ -649,12 +707,14 @@ static enum parsed parse_option(char ***at, struct plan *plan, struct app *app)
     char *pair[] = {words[0], NULL, NULL};
     const struct row *row = find_with_value(pair);
     char **given = row != NULL ? pair : words;
+    int count;
 
     row = row != NULL ? row : find(words[0]);
     if (row == NULL) {
         return wrong_option(words[0]);
     }
-    for (int i = 1; i <= row->words; i++) {
+    count = words_of(row, given);
+    for (int i = 1; i <= count; i++) {
         if (given[i] == NULL) {
             return wrong(TEXT_OPTION_EMPTY, words[0]);
         }
@@ -666,7 +726,7 @@ static enum parsed parse_option(char ***at, struct plan *plan, struct app *app)
         *at = enter_config(given, given == words ? words + 2 : words + 1, plan);
         return *at != NULL ? PARSED : PARSED_WRONG;
     }
-    *at += given == words ? row->words + 1 : 1;
+    *at += given == words ? count + 1 : 1;
     return take(row, given, plan, app);
 }
 
@@ -771,8 +831,21 @@ static bool soften(const struct plan *plan, struct app *app)
     return app->ranks > 0;
 }
 
+/* The variable of other launchers, which an option overrides. */
+static enum parsed take_timeout_variable(struct plan *plan)
+{
+    char *words[] = {"MPIEXEC_TIMEOUT", getenv("MPIEXEC_TIMEOUT"), NULL};
+
+    return plan->timeout > 0 || words[1] == NULL || words[1][0] == '\0'
+               ? PARSED
+               : parse_timeout(words, &plan->timeout);
+}
+
 static enum parsed count_ranks(struct plan *plan)
 {
+    if (take_timeout_variable(plan) != PARSED) {
+        return PARSED_WRONG;
+    }
     if (plan->is_json && !plan->is_report) {
         return wrong("this goes with --report", "--json");
     }

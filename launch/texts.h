@@ -12,6 +12,7 @@
 #define TEXT_OPTION_HOSTS_LATE "hosts are given once, before the first program"
 #define TEXT_OPTION_NO_PROGRAM "no program to start; mpiexec --help tells more"
 #define TEXT_OPTION_NO_EFFECT  "%s has no effect here: %s"
+#define TEXT_OPTION_PARAMETER  "%s %s has no effect here: %s"
 #define TEXT_OPTION_EACH_N     "with several programs each needs its -n"
 #define TEXT_OPTION_SOCKETS    "the sockets cannot be read: install libhwloc15"
 #define TEXT_RANK_BY           "Weft numbers ranks by slot only; see --map-by"

@@ -1139,9 +1139,58 @@ def other_launchers_options_for_this_machine_work():
 
 @case("options")
 def options_without_a_meaning_here_are_answered_and_the_job_runs():
-    for words, hint in ((["--mca", "btl", "self"], "weft-info --settings"),):
-        says = [rf"^mpiexec: {words[0]} has no effect here: .*{hint}"]
+    for words, said, hint in (
+            (["--mca", "btl_tcp_if_include", "lo"], "--mca btl_tcp_if_include", "WEFT_NET"),
+            (["-mca", "coll_tuned_use", "1"], "-mca coll_tuned_use", "WEFT_COLL"),
+            (["--mca", "no_such", "1"], "--mca no_such", "weft-info --settings"),
+            (["--use-hwthread-cpus"], None, "--bind-to hwthread"),
+            (["--display", "map"], None, "--report-bindings"),
+            (["--timestamp-output"], None, "ts, of moreutils"),
+            (["--merge-stderr-to-stdout"], None, "2>&1"),
+            (["--prefix", "/usr"], None, "--ship"),
+            (["--tune", "x"], None, "weft.conf"), (["--am", "x"], None, "weft.conf"),
+            (["-rmk", "slurm"], None, "allocation"), (["-usize", 4], None, "no ranks"),
+            (["-order-nodes", "UP"], None, "--hosts"), (["-profile"], None, "--trace")):
+        says = [rf"^mpiexec: {said or words[0]} has no effect here: .*{hint}"]
         equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE, says=says).lines(), ranks(2))
+
+
+@case("options")
+def options_that_cannot_be_left_out_are_refused_with_what_helps():
+    for words, hint in ((["--cpu-set", "0"], "taskset"), (["--cpu-list", "0"], "taskset"),
+                        (["--nolocal"], "--hosts"), (["-gdb"], "--debug all"),
+                        (["-info"], "weft-info")):
+        says = [rf"^mpiexec: {words[0]}: .*{hint}"]
+        mpiexec(*words, "-n", 2, *RANK_OF_SIZE, code=2, says=says)
+
+
+@case("options")
+def other_launchers_names_of_what_weft_has_work():
+    for words in (["-rr"], ["-disable-auto-cleanup"], ["--enable-recovery"], ["--noprefix"]):
+        equal(mpiexec(*words, "-n", 2, *RANK_OF_SIZE).lines(), ranks(2), str(words))
+    for word in ("--display-map", "--display-allocation", "-print-rank-map"):
+        equal(mpiexec(word, "-n", 2, *RANK_OF_SIZE, says=["no hosts are named", "2 ranks"])
+              .lines(), ranks(2), word)
+    with Folder() as folder:
+        (folder / "app").write_text("-n 1 echo a\n-n 1 echo b\n")
+        equal(mpiexec("--app", folder / "app").lines(), ["a", "b"])
+
+
+@case("options")
+def a_variable_and_its_value_may_be_one_word():
+    for option in ("-env", "-genv"):
+        equal(mpiexec(option, "MINE=1 2=3", "-n", 1, "sh", "-c", "echo $MINE").lines(),
+              ["1 2=3"], option)
+        equal(mpiexec(option, "MINE", "4=5", "-n", 1, "sh", "-c", "echo $MINE").lines(),
+              ["4=5"], option)
+
+
+@case("options")
+def the_variable_of_other_launchers_limits_the_time():
+    mpiexec("-n", 1, "sleep", 1000, variables={"MPIEXEC_TIMEOUT": "0.5"}, code=124, says=["0.5 s"])
+    mpiexec("--timeout", 1000, "-n", 1, "true", variables={"MPIEXEC_TIMEOUT": "1e-9"})
+    mpiexec("-n", 1, "true", variables={"MPIEXEC_TIMEOUT": "soon"}, code=2,
+            says=["^mpiexec: MPIEXEC_TIMEOUT soon: the time must be"])
 
 
 @case("options")

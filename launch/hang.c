@@ -106,17 +106,27 @@ static enum stuck_life life_of(const struct job *job, int local)
     }
 }
 
+/* Ends a text that another process has written, and makes it printable. */
+static void make_text(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (; *text != '\0'; text++) {
+        *text = (unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text;
+    }
+}
+
 static void describe_death(const struct job *job, int local, char *why, size_t size)
 {
     const struct weft_segment *segment = job_segment_of(job, local);
     const char *lost = weft_segment_why_lost(segment, (uint32_t)local);
     struct weft_slice_end end;
 
-    if (lost != NULL) {
-        snprintf(why, size, "%s", lost);
+    if (lost != NULL) { /* a rank may have overwritten its end */
+        snprintf(why, size, "%.*s", (int)size - 1, lost);
     } else if (weft_slice_read_end(weft_segment_slice(segment, (uint32_t)local), &end)) {
         snprintf(why, size, "%.*s", (int)size - 1, end.cause);
     }
+    make_text(why, size);
 }
 
 void job_look_at(const struct job *job, int local, struct stuck_rank *rank)
@@ -511,14 +521,6 @@ void job_on_quiet(struct job *job, const struct frame *frame)
 {
     if (open_hang(job)) {
         note_quiet(job, frame->from, frame->value != 0);
-    }
-}
-
-static void make_text(char *text, size_t size)
-{
-    text[size - 1] = '\0';
-    for (; *text != '\0'; text++) {
-        *text = (unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text;
     }
 }
 

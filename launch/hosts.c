@@ -144,6 +144,20 @@ static bool add_slots(struct host *host, const struct room *room)
     return true;
 }
 
+/* Control characters must reach neither ssh nor a terminal: makes them question marks. */
+static bool replace_controls(char *name)
+{
+    bool is_any = false;
+
+    for (; *name != '\0'; name++) {
+        if ((unsigned char)*name < ' ' || *name == 0x7f) {
+            *name = '?';
+            is_any = true;
+        }
+    }
+    return is_any;
+}
+
 /* A name that comes again has the slots of both. */
 static bool add(struct hosts *hosts, const char *name, size_t length,
                 const struct room *room)
@@ -158,7 +172,8 @@ static bool add(struct hosts *hosts, const char *name, size_t length,
         return wrong(TEXT_HOSTS_NO_MEMORY, name);
     }
     /* ssh must not take a name for an option, nor a shell for more than a name. */
-    if (length == 0 || name[0] == '-' || strcspn(copy, " '\"`$;&|<>()\\=") != length) {
+    if (replace_controls(copy) || length == 0 || name[0] == '-' ||
+        strcspn(copy, " '\"`$;&|<>()\\=") != length) {
         wrong(TEXT_HOSTS_NO_NAME, copy);
         free(copy);
         return false;

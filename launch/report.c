@@ -133,9 +133,8 @@ void job_report_addresses(struct job *job)
     }
     port = listen_for_probes(job, list, count);
     bytes_add_number(&payload, port < 0 ? 0 : port);
-    bytes_add_number(&payload, weft_net_count_used(list, count) > 0
-                                   ? datagrams_open(list, &ports)
-                                   : 0);
+    bytes_add_number(&payload,
+                     datagrams_open(list, weft_net_count_used(list, count), &ports));
     bytes_add_number(&payload, count);
     for (int i = 0; i < count; i++) {
         bytes_add_text(&payload, list[i].interface);

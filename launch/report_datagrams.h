@@ -1,11 +1,11 @@
 /*
  * report_datagrams.h - the part of mpiexec --report that tries datagrams (UDP).
  *
- * Each daemon binds a socket at a port of WEFT_PORTS, for all addresses: which of them
- * ranks will use is known later. It sends a short datagram and a long one, three times
- * each, to every address of every other host, and then tells the root what else it has
- * found. When all have told that, the root asks what has come: by then a datagram is
- * there, or is lost. Nobody answers one.
+ * Each daemon binds a socket for each of the addresses that ranks may use, as WEFT_NET
+ * chooses them, all at one port of WEFT_PORTS. It sends a short datagram and a long one,
+ * three times each, to every address of every other host, and then tells the root what
+ * else it has found. When all have told that, the root asks what has come: by then a
+ * datagram is there, or is lost. Nobody answers one.
  */
 #ifndef WEFT_LAUNCH_REPORT_DATAGRAMS_H
 #define WEFT_LAUNCH_REPORT_DATAGRAMS_H
@@ -21,9 +21,9 @@ enum {
     DATAGRAM_BYTES = 1452, /* of a long one: as many as fit a packet of Ethernet */
 };
 
-/* Binds the socket, which stays open until the process ends, for addresses like `own`,
- * IPv4 or IPv6. Returns its port, or 0: no port of the range is free. */
-int datagrams_open(const struct weft_net_address *own,
+/* Binds the sockets, which stay open until the process ends, to these addresses. Returns
+ * their port, or 0: no port of the range is free at all of them. */
+int datagrams_open(const struct weft_net_address *list, int count,
                    const struct weft_net_ports *ports);
 
 /* Sends to the daemon at this address and port, in the name of daemon `me`. */

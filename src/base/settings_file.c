@@ -202,6 +202,16 @@ static void take_line(void *arg, int line, const char *name, const char *value)
     weft_setting_offer((enum weft_setting)which, value, source->from, source->path, line);
 }
 
+/*
+ * Is the file's group no more than its owner, or root? With a umask of 002 all files may
+ * be written by their group, which many systems give each user for itself, with the
+ * user's number. To look for other members would need the system's directory of users.
+ */
+static bool is_own_group(const struct stat *st)
+{
+    return st->st_gid == 0 || st->st_gid == st->st_uid;
+}
+
 /* May this file steer us? Else it has been complained about. */
 static bool is_trusted(const char *path, const struct stat *st, uid_t also)
 {
@@ -211,6 +221,8 @@ static bool is_trusted(const char *path, const struct stat *st, uid_t also)
         complain(WEFT_S_FILE_OWNER, path, (unsigned)st->st_uid);
     } else if ((st->st_mode & S_IWOTH) != 0) {
         complain(WEFT_S_FILE_OPEN, path);
+    } else if ((st->st_mode & S_IWGRP) != 0 && !is_own_group(st)) {
+        complain(WEFT_S_FILE_GROUP, path, (unsigned)st->st_gid);
     } else if (st->st_size > WEFT_SETTINGS_BYTES) {
         complain(WEFT_S_FILE_LARGE, path, WEFT_SETTINGS_BYTES / 1024);
     } else {

@@ -685,6 +685,8 @@
     "or you"
 #define WEFT_S_FILE_OPEN                                                                 \
     "%.300s: this file of settings has no effect: everybody may write it (chmod o-w)"
+#define WEFT_S_FILE_GROUP                                                                \
+    "%.300s: this file of settings has no effect: group %u may write it (chmod g-w)"
 
 /* ---- start and launchers ---- */
 

@@ -92,6 +92,8 @@ def what_is_wrong_with_the_command_line():
             (("--rank-by", "core", "true"),
              ["--rank-by core: Weft numbers ranks by slot only; see --map-by"]),
             (("--hosts", "a b", "true"), ["host a b: this is not a host name"]),
+            (("--hosts", "a\nb\x1b]0;c", "true"),
+             ["host a?b?]0;c: this is not a host name"]),
             (("--hosts", "localhost:2", "-n", "3", "true"),
              ["3 ranks, but host localhost has only 2 slots: start fewer ranks, give the hosts "
               "more slots, or allow more ranks than slots with --oversubscribe"]),

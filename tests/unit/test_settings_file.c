@@ -263,6 +263,25 @@ static void a_file_that_everybody_may_write_is_refused(void **state)
     assert_int_equal(chmod(path, 0644), 0);
 }
 
+static void a_file_that_a_group_may_write_is_refused(void **state)
+{
+    (void)state;
+    put("WEFT_CHECKSUM = 1\n");
+    assert_int_equal(chmod(path, 0664), 0);
+    if (geteuid() == 0) { /* only root gives files to any group */
+        assert_int_equal(chown(path, 0, NOBODY), 0);
+        check_refused("group 65534 may write it");
+        assert_int_equal(chown(path, 0, 0), 0);
+    }
+    /* That of its owner alone. */
+    put("# nothing is set\n");
+    if (getegid() == geteuid()) {
+        weft_settings_read_file(path, WEFT_FROM_USER, (uid_t)-1);
+        assert_string_equal(complaints(), "");
+    }
+    assert_int_equal(chmod(path, 0644), 0);
+}
+
 static void a_file_of_another_user_is_refused(void **state)
 {
     (void)state;
@@ -304,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_huge_file_is_refused),
         cmocka_unit_test(a_file_that_everybody_may_write_is_refused),
         cmocka_unit_test(an_unreadable_file_is_told),
+        cmocka_unit_test(a_file_that_a_group_may_write_is_refused),
         cmocka_unit_test(a_file_of_another_user_is_refused),
     };
 

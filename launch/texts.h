@@ -127,6 +127,7 @@
 #define TEXT_HOST_FORK   "host %s: cannot make a process for %s: %s"
 #define TEXT_HOST_FRAME                                                                  \
     "host %s: its daemon has sent an invalid frame (of kind %u with %u bytes)"
+#define TEXT_HOST_WAITING "host %s: no answer by %s for %d s; mpiexec waits up to %d s"
 #define TEXT_HOST_CLOSE                                                                  \
     "host %s: its daemon, or one behind it, lives and has not ended for %g s: the job "  \
     "ends without it"

@@ -22,6 +22,7 @@
 enum { SAID_MOST = 4096, LINE = 2048 };
 
 static const uint64_t SECOND = UINT64_C(1000000000);
+static const uint64_t SAID_AFTER_NS = UINT64_C(5000000000); /* that a host is awaited */
 
 static const char *name_of(const struct job *job, int number)
 {
@@ -330,6 +331,18 @@ static bool is_silent(const struct job *job, const struct link *link, uint64_t n
     return now > link->heard && now - link->heard > patience_with(job, link);
 }
 
+/* At a terminal, the user is told for which host mpiexec waits. */
+static void say_waiting(struct job *job, struct child *child, const char *host,
+                        uint64_t now)
+{
+    if (!child->is_waiting_said && now - child->begun >= SAID_AFTER_NS &&
+        !job_is_daemon(job) && job->error_to->is_terminal) {
+        child->is_waiting_said = true;
+        job_say(job, TEXT_HOST_WAITING, host, job->setup.rsh.at[0],
+                (int)(SAID_AFTER_NS / SECOND), (int)(TREE_START_NS / SECOND));
+    }
+}
+
 static void tend_child(struct job *job, int index, uint64_t now)
 {
     struct child *child = &job->tree.children[index];
@@ -351,6 +364,7 @@ static void tend_child(struct job *job, int index, uint64_t now)
                        host, job->setup.path, job->setup.rsh.at[0],
                        (int)(TREE_START_NS / SECOND));
         } else {
+            say_waiting(job, child, host, now);
             watch_for_room(job, &child->link, FROM_CHILD, index);
         }
     } else if (is_silent(job, &child->link, now)) {

@@ -38,6 +38,7 @@ struct child {
     uint64_t cut;         /* when the link ended; 0: it has not */
     struct shipment feed; /* what is shipped to it */
     bool is_booted;       /* its shell has got the daemon */
+    bool is_waiting_said; /* the user knows that we wait for its greeting */
     bool is_reaped;
     bool is_ready;
     bool has_arrived; /* in the barrier */

@@ -263,6 +263,47 @@ static void a_frame_names_a_sender_to_whom_its_link_leads(void **state)
     assert_false(rejects_from_child(FRAME_INPUT_TAKEN, 2));
 }
 
+/* What is said on a terminal, or elsewhere, so many seconds after a host was tried. */
+static const char *say_after(double seconds, bool is_terminal, bool is_greeted)
+{
+    static char text[256];
+    struct child child = {.number = 1, .count = 1, .begun = SECOND};
+    struct job job = {.epoll = -1, .front = -1};
+    int ends[2];
+    ssize_t n;
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    give_layout(&job, 0, DAEMONS);
+    job.tree.children = &child;
+    job.tree.child_count = 1;
+    job.setup.rsh = (struct list){.at = argv, .count = 1};
+    sink_open(&job.output, ends[1]);
+    job.output.is_terminal = is_terminal;
+    job.error_to = &job.output;
+    link_open(&child.link, -1, -1);
+    child.link.is_greeted = is_greeted;
+    for (double at = 0; at <= seconds; at += 0.5) {
+        tree_tend(&job, SECOND + (uint64_t)(at * (double)SECOND));
+    }
+    n = read(ends[0], text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+    close(ends[1]);
+    free(job.output.held);
+    return text;
+}
+
+static void who_waits_at_a_terminal_is_told_once_for_which_host(void **state)
+{
+    (void)state;
+    assert_string_equal(say_after(4.5, true, false), "");
+    assert_string_equal(
+        say_after(20, true, false),
+        "mpiexec: host host: no answer by program for 5 s; mpiexec waits up to 60 s\n");
+    assert_string_equal(say_after(20, false, false), "");
+    assert_string_equal(say_after(20, true, true), "");
+}
+
 static void blanks_are_no_command_to_reach_a_host_with(void **state)
 {
     static const char *const texts[] = {"", " ", "   "};
@@ -308,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_never_hears_of_its_job_ends),
         cmocka_unit_test(who_is_busy_still_shows_life),
         cmocka_unit_test(a_frame_names_a_sender_to_whom_its_link_leads),
+        cmocka_unit_test(who_waits_at_a_terminal_is_told_once_for_which_host),
         cmocka_unit_test(blanks_are_no_command_to_reach_a_host_with),
         cmocka_unit_test(our_ssh_does_not_become_the_users_master),
     };

@@ -60,8 +60,13 @@ int PMPI_Error_class(int errorcode, int *errorclass)
 }
 WEFT_WEAK_ALIAS(MPI_Error_class, PMPI_Error_class);
 
+/*
+ * For a class of the standard it gives the sentence of this thread's last error of that
+ * class, and else its meaning. For failed processes the text names all that are known.
+ */
 int PMPI_Error_string(int errorcode, char *string, int *resultlen)
 {
+    const char *sentence = weft_raised_sentence(errorcode);
     int class;
     int err = weft_check_out("MPI_Error_string", NULL, string, "string");
 
@@ -73,6 +78,10 @@ int PMPI_Error_string(int errorcode, char *string, int *resultlen)
     }
     if (!look_up(errorcode, &class, string, MPI_MAX_ERROR_STRING)) {
         return weft_raise("MPI_Error_string", WEFT_E_CODE, errorcode);
+    }
+    if (sentence != NULL && class == errorcode && class <= MPI_ERR_LASTCODE &&
+        class != MPI_ERR_PROC_ABORTED) {
+        snprintf(string, MPI_MAX_ERROR_STRING, "%s", sentence);
     }
     *resultlen = (int)strlen(string);
     return MPI_SUCCESS;

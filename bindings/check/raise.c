@@ -8,8 +8,11 @@
 #include "rma/win.h"
 #include "runtime/runtime.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* What is being raised, so that it can be printed and acted upon in one place. */
 struct raised {
@@ -19,6 +22,46 @@ struct raised {
     const char *cure;   /* "" if there is none */
     char text[512];
 };
+
+/* The last error that was returned, or given to a handler of the user, in a thread. */
+struct last_error {
+    int class;
+    char sentence[MPI_MAX_ERROR_STRING];
+};
+
+/* Where each thread keeps its own. A thread-local variable would need the loader, which
+ * the library does not need otherwise. */
+static pthread_key_t last_error_key;
+static bool has_last_error_key;
+
+static void make_last_error_key(void)
+{
+    has_last_error_key = pthread_key_create(&last_error_key, free) == 0;
+}
+
+/* This thread's last error; NULL: it has none. */
+static struct last_error *last_error(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_last_error_key);
+    return has_last_error_key ? pthread_getspecific(last_error_key) : NULL;
+}
+
+/* Where this thread's last error is noted; NULL: there is no memory for it. */
+static struct last_error *room_for_error(void)
+{
+    struct last_error *last = last_error();
+
+    if (last == NULL && has_last_error_key) {
+        last = calloc(1, sizeof(*last));
+        if (last != NULL && pthread_setspecific(last_error_key, last) != 0) {
+            free(last);
+            last = NULL;
+        }
+    }
+    return last;
+}
 
 /* The name of a class; of a code that the program added, its number and its text. */
 static void write_name(int code, char *name, size_t size)
@@ -60,12 +103,38 @@ static _Noreturn void end_job(const struct raised *e)
     weft_runtime_abort(e->class, text);
 }
 
+/* MPI_*_call_errhandler passes on an error, of which an earlier call knows more. */
+static bool is_passed_on(const struct raised *e)
+{
+    static const char end[] = "_call_errhandler";
+    const size_t length = strlen(e->function);
+    const struct last_error *last = last_error();
+
+    return last != NULL && e->class == last->class && length >= sizeof(end) - 1 &&
+           strcmp(e->function + length - (sizeof(end) - 1), end) == 0;
+}
+
 static void mention(const struct raised *e)
 {
+    struct last_error *last;
     char text[1536];
 
     write_sentence(e, text, sizeof(text));
     weft_log_info("%s", text);
+    last = is_passed_on(e) ? NULL : room_for_error();
+    if (last != NULL) {
+        last->class = e->class;
+        snprintf(last->sentence, sizeof(last->sentence), "%.*s",
+                 (int)sizeof(last->sentence) - 1, text);
+    }
+}
+
+const char *weft_raised_sentence(int class)
+{
+    const struct last_error *last = last_error();
+
+    return class != MPI_SUCCESS && last != NULL && class == last->class ? last->sentence
+                                                                        : NULL;
 }
 
 /* True: the handler is the user's, to be called by whoever knows its family. */

@@ -49,6 +49,13 @@ int weft_raise_file(struct weft_file *file, const char *function, int class,
 int weft_raise(const char *function, int class, const char *format, const char *cure, ...)
     WEFT_PRINTF(3, 5);
 
+/*
+ * The sentence of the last error in this thread that did not end the job, cut to
+ * MPI_MAX_ERROR_STRING: call, object, class, what is wrong, what helps. NULL if that
+ * error had another class, or if there was none.
+ */
+const char *weft_raised_sentence(int class);
+
 /* What a check answers that has refused: never a success, on which its caller relies. */
 static inline int weft_refused(int class)
 {

@@ -1,6 +1,8 @@
 /* errors.c - chapters 9.3 to 9.5: handlers by family; classes, codes and strings. */
 #include "check.h"
 
+#include <pthread.h>
+
 static int last_used(void)
 {
     int *value = NULL;
@@ -126,6 +128,61 @@ static void standard_texts(void)
     CHECK(count >= 60);
 }
 
+static void text_has(int code, const char *part)
+{
+    char text[MPI_MAX_ERROR_STRING] = "?";
+    int length = -1;
+
+    CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+    CHECK(strstr(text, part) != NULL && length == (int)strlen(text));
+}
+
+/* ---- the sentence about the last error ---- */
+
+static void ask_for_the_sentence(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    text_has(*code, "MPI_Send on MPI_COMM_WORLD: MPI_ERR_RANK: ");
+}
+
+/* Another thread has not met the error. */
+static void *ask_for_the_meaning(void *nothing)
+{
+    text_is(MPI_ERR_RANK,
+            "MPI_ERR_RANK: the rank lies outside the communicator or group");
+    return nothing;
+}
+
+/* A program that gets errors returned can print what a fatal one says. */
+static void sentences_of_returned_errors(void)
+{
+    static const char path[] = "/nonexistent folder/file";
+    MPI_Errhandler handler;
+    MPI_File file;
+    pthread_t thread;
+    int word = 0;
+
+    IS_ERROR(MPI_Send(&word, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    text_has(MPI_ERR_RANK, "MPI_Send on MPI_COMM_WORLD: MPI_ERR_RANK: ");
+    text_has(MPI_ERR_RANK, "4711");
+    CHECK(pthread_create(&thread, NULL, ask_for_the_meaning, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_RANK) == MPI_SUCCESS);
+    text_has(MPI_ERR_RANK, "4711");
+
+    IS_ERROR(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+             MPI_ERR_NO_SUCH_FILE);
+    text_has(MPI_ERR_NO_SUCH_FILE, path);
+    text_is(MPI_ERR_RANK,
+            "MPI_ERR_RANK: the rank lies outside the communicator or group");
+
+    CHECK(MPI_Comm_create_errhandler(ask_for_the_sentence, &handler) == MPI_SUCCESS);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler) == MPI_SUCCESS);
+    IS_ERROR(MPI_Send(&word, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD), MPI_ERR_RANK);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK(MPI_Errhandler_free(&handler) == MPI_SUCCESS);
+}
+
 /* ---- handlers ---- */
 
 static struct {
@@ -240,6 +297,7 @@ int main(int argc, char **argv)
     many_codes();
     wrong_codes();
     standard_texts();
+    sentences_of_returned_errors();
     handlers_of_files();
     families();
     own_codes_reach_handlers();

@@ -10,7 +10,7 @@
 
 struct gauge_option gauge_layers_options[] = {
     {"over", GAUGE_TEXT, "", "LIST",
-     "modules from the bottom up; default: shm,weft,mpi, as far as they go here"},
+     "modules from the bottom up; default: shm,weft,mpi, those available here"},
     {"network", GAUGE_FLAG, "no", NULL,
      "over a network: tcp,fabric,weft,mpi, and Weft's transport is msg"},
     {"turns", GAUGE_COUNT, "15", "N",

@@ -316,10 +316,11 @@ static void answer_clients(struct job *job, const struct bytes *text)
 {
     struct hang *hang = job->hang;
     char head[256];
-    const int n =
-        snprintf(head, sizeof(head), "%d ranks of %.120s on %d host%s:\n",
-                 job->plan->ranks, job->plan->apps[0].argv[0], job->setup.layout.nodes,
-                 job->setup.layout.nodes == 1 ? "" : "s");
+    const int ranks = job->plan->ranks;
+    const int nodes = job->setup.layout.nodes;
+    const int n = snprintf(head, sizeof(head), "%d rank%s of %.120s on %d host%s:\n",
+                           ranks, ranks == 1 ? "" : "s", job->plan->apps[0].argv[0],
+                           nodes, nodes == 1 ? "" : "s");
 
     for (int i = 0; i < hang->client_count; i++) {
         if (send(hang->clients[i], head, (size_t)n, MSG_NOSIGNAL) == n) {
@@ -332,13 +333,16 @@ static void answer_clients(struct job *job, const struct bytes *text)
 
 static void say_head(struct job *job)
 {
-    const int ranks = job->plan->ranks;
+    char what[40] = "what the rank does";
 
+    if (job->plan->ranks > 1) {
+        snprintf(what, sizeof(what), "what the %d ranks do", job->plan->ranks);
+    }
     if (strcmp(job->hang->asked_by, "--hang-timeout") == 0) {
-        job_say(job, "no rank has moved for %g s (--hang-timeout); what the %d ranks do:",
-                job->plan->hang_timeout, ranks);
+        job_say(job, "no rank has made progress for %g s (--hang-timeout); %s:",
+                job->plan->hang_timeout, what);
     } else {
-        job_say(job, "%s: what the %d ranks do:", job->hang->asked_by, ranks);
+        job_say(job, "%s: %s:", job->hang->asked_by, what);
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * report.c - mpiexec --report: what each host keeps from a job and what that costs
+ * report.c - mpiexec --report: what each host denies to a job and what that costs
  * (wireup/machine.h), how windows are reached (windows.h), what two hosts would use
  * between them, and why.
  *
@@ -382,8 +382,8 @@ static void tell_line(const char *host, const char *line, struct json *json)
     }
 }
 
-/* What a host keeps from a job, a line each, and how windows are reached; and the end of
- * what JSON has of the host. */
+/* Prints what a host denies to a job, a line each, and how windows are reached. It ends
+ * the object that JSON has for the host. */
 static void describe_machine(const char *host, struct reader *reader, struct json *json,
                              bool has_others)
 {

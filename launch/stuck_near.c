@@ -88,7 +88,7 @@ static void say_kept(int r, const struct weft_doing *doing, struct bytes *to)
 
     stuck_describe_message(&doing->unexpected[0], "from", text, sizeof(text));
     stuck_say(to,
-              "  rank %d keeps %u message%s that no receive has met, the first one %s on "
+              "  rank %d keeps %u unexpected message%s, the first one %s on "
               "'%s' (%llu bytes)%s",
               r, doing->unexpected_count, doing->unexpected_count == 1 ? "" : "s", text,
               doing->unexpected[0].comm, (unsigned long long)doing->unexpected[0].bytes,
@@ -116,7 +116,7 @@ void stuck_say_messages(const struct stuck *stuck, struct bytes *to)
         }
     }
     if (left > 0) {
-        stuck_say(to, "  %d more ranks keep messages that no receive has met", left);
+        stuck_say(to, "  %d more ranks keep unexpected messages", left);
     }
 }
 

@@ -58,7 +58,7 @@
 #define TEXT_HOSTS_NO_LIST "this is not a list of nodes"
 #define TEXT_ALLOCATION                                                                  \
     "this is an allocation of %s, but its hosts cannot be read: name them with --hosts " \
-    "or --hostfile; this host alone is --hosts localhost"
+    "or --hostfile; to use only this host: --hosts localhost"
 #define TEXT_SLOTS_PPN                                                                   \
     "host %s: it has %d slots, -ppn wants %d: give it more slots, or allow more ranks "  \
     "than slots with --oversubscribe"

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int PMPI_Get_version(int *version, int *subversion)
 {
@@ -97,6 +98,14 @@ static size_t alignment_of(const struct weft_info *info)
     return alignment;
 }
 
+static bool is_more_than_host(uint64_t bytes)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && page > 0 && bytes / (uint64_t)page >= (uint64_t)pages;
+}
+
 int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
 {
     static const char function[] = "MPI_Alloc_mem";
@@ -117,7 +126,9 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
         return err;
     }
     if (posix_memalign(&memory, alignment_of(hints), size > 0 ? (size_t)size : 1) != 0) {
-        return weft_raise(function, WEFT_E_NO_MEM_BYTES, (long long)size);
+        return is_more_than_host((uint64_t)size)
+                   ? weft_raise(function, WEFT_E_NO_MEM_MORE_THAN_HOST, (long long)size)
+                   : weft_raise(function, WEFT_E_NO_MEM_BYTES, (long long)size);
     }
     weft_lock();
     weft_lasting_add(memory, (size_t)size, NULL);

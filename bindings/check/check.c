@@ -9,7 +9,9 @@ int weft_check_world(const char *function)
     case WEFT_WORLD_OPEN:
         return MPI_SUCCESS;
     case WEFT_WORLD_CLOSED:
-        return weft_raise(function, WEFT_E_FINALIZED);
+        return strcmp(function, "MPI_Finalize") == 0
+                   ? weft_raise(function, WEFT_E_FINALIZED_AGAIN)
+                   : weft_raise(function, WEFT_E_FINALIZED);
     default:
         return weft_raise(function, WEFT_E_NOT_INITIALIZED);
     }
@@ -53,15 +55,17 @@ static int range_of(uintptr_t value)
     return -1;
 }
 
-/* What this handle is for, by its value alone; 0: not known. */
+/* Returns the kind of object that a predefined or live handle names, 0 if that is not
+ * known. */
 static enum weft_kind kind_of(uintptr_t value)
 {
     const int range = range_of(value);
+    const enum weft_kind kind = weft_handle_kind(value);
 
     if (weft_handle_is_predefined(value)) {
         return range >= 0 ? ranges[range].kind : 0;
     }
-    return weft_handle_kind(value);
+    return kind != 0 && weft_handle_find(kind, value) != NULL ? kind : 0;
 }
 
 static const char *article_of(const char *name)

@@ -209,6 +209,7 @@ static int check_alias(const struct weft_call *call, const struct weft_coll *col
 {
     const struct weft_coll_facts *facts = weft_coll_facts(call->kind);
     const struct weft_coll_side *recv = &coll->recv;
+    const bool is_block = facts->has_recv_blocks && !facts->has_send_blocks;
     uintptr_t own = (uintptr_t)recv->buffer;
 
     if (weft_comm_is_inter(coll->comm) || facts->is_around || facts->has_own_sizes ||
@@ -216,13 +217,15 @@ static int check_alias(const struct weft_call *call, const struct weft_coll *col
         recv->type->size == 0) {
         return MPI_SUCCESS;
     }
-    if (facts->has_recv_blocks && !facts->has_send_blocks) {
+    if (is_block) {
         own += (uintptr_t)recv->count * (uintptr_t)recv->type->extent *
                (uintptr_t)coll->comm->rank;
     }
     /* Types with absolute addresses all start at MPI_BOTTOM. */
     if (weft_unlikely((uintptr_t)coll->send.buffer == own && own != 0)) {
-        return weft_raise_comm(coll->comm, call->function, WEFT_E_BUFFER_SAME);
+        return is_block
+                   ? weft_raise_comm(coll->comm, call->function, WEFT_E_BUFFER_OWN_BLOCK)
+                   : weft_raise_comm(coll->comm, call->function, WEFT_E_BUFFER_SAME);
     }
     return MPI_SUCCESS;
 }

@@ -86,8 +86,7 @@ void gauge_alarms_start(struct gauge_alarms *alarms, int ends)
     look_at_processors(alarms, ends);
     load = strtod(gauge_system_text("/proc/loadavg"), NULL);
     if (load > 0.5) {
-        gauge_alarm(alarms, "other load: %.2f processes wanted to run in the last minute",
-                    load);
+        gauge_alarm(alarms, "other load: load average %.2f", load);
     }
     steal_before = steal_time();
     has_started = true;
@@ -98,7 +97,7 @@ void gauge_alarms_end(struct gauge_alarms *alarms)
     unsigned long long stolen = steal_time() - steal_before;
 
     if (has_started && stolen > 0) {
-        gauge_alarm(alarms, "the machine below took %.2f s of processor time",
+        gauge_alarm(alarms, "the hypervisor took %.2f s of processor time",
                     (double)stolen / 100);
     }
 }

@@ -344,9 +344,9 @@ static void write_panel(const struct frame *frame, bool is_rate)
 
         if (begins_line(frame, i, is_rate)) {
             line_name(frame, &report->rows[i], name, sizeof(name));
-            fprintf(frame->out, "%s $%s%zu using 1:2:3:4 with %s title '%s'",
+            fprintf(frame->out, "%s $%s%zu using 1:2:3:4 with %s title '%s%s'",
                     lines++ == 0 ? "plot" : ",", is_rate ? "rate" : "time", i,
-                    style_of(frame), name);
+                    style_of(frame), is_rate ? "size / " : "", name);
         }
     }
     if (lines > 0 && !is_rate) {

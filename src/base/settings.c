@@ -72,8 +72,8 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
          "memory, and rdm. tagged, shm+tagged: as rdm and shm+rdm, but the network "
          "matches all messages between two ranks, also of one "
          "node, for jobs of one rank per node whose network "
-         "adapters match; peers of other jobs are not kept out "
-         "by Weft. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
+         "adapters match; Weft does not authenticate peers "
+         "then. dgram, shm+dgram: datagrams (UDP) that Weft repeats "
          "itself, without connections. dgram+msg, shm+dgram+msg: every peer begins by "
          "dgram; the busy ones, at most 64, and those that no datagram reaches get a "
          "connection; chosen only by this setting."},
@@ -96,16 +96,16 @@ static const struct weft_setting_row table[WEFT_SET_COUNT] = {
         {"WEFT_COLL", "collective=algorithm,...", "", "",
          "Collectives use these algorithms, as in allreduce=doubling,bcast=split, "
          "wherever they fit a call; they may be slower than what is chosen without it. "
-         "It is the same on all ranks. weft-info --algorithms lists them."},
+         "It must be the same on all ranks. weft-info --algorithms lists them."},
     [WEFT_SET_RSH] =
         {"WEFT_RSH", "command", "", "",
          "Command with which mpiexec reaches other hosts, instead of ssh, or "
          "of srun in an allocation of Slurm. The host and the command to run "
          "there are appended."},
     [WEFT_SET_PORTS] = {"WEFT_PORTS", "range of ports", "47000-47999", "",
-                        "Range of TCP and UDP ports for messages between hosts. A "
-                        "firewall must allow both; with TCP alone, all of them take "
-                        "connections."},
+                        "Range of TCP and UDP ports for messages between hosts. Open "
+                        "both in a firewall; if only TCP is open, Weft uses connections "
+                        "alone."},
 };
 
 const struct weft_setting_row *weft_setting_row(enum weft_setting which)

@@ -22,6 +22,9 @@
     MPI_ERR_OTHER, "called before MPI_Init", "call MPI_Init first"
 #define WEFT_E_FINALIZED                                                                 \
     MPI_ERR_OTHER, "called after MPI_Finalize", "move the call before MPI_Finalize"
+#define WEFT_E_FINALIZED_AGAIN                                                           \
+    MPI_ERR_OTHER, "MPI was finalized before",                                           \
+        "ask MPI_Finalized first; it can be finalized only once"
 #define WEFT_E_INITIALIZED_TWICE                                                         \
     MPI_ERR_OTHER, "MPI was initialised before",                                         \
         "ask MPI_Initialized first; it can be initialised only once"
@@ -138,7 +141,7 @@
 #define WEFT_E_NULL_CALLBACK                                                             \
     MPI_ERR_ARG, "a callback is NULL", "give the addresses of all three functions"
 #define WEFT_E_BUFFER_NULL                                                               \
-    MPI_ERR_BUFFER, "the buffer is NULL, but %lld elements of %s must move",             \
+    MPI_ERR_BUFFER, "the buffer is NULL, but the count is %lld, of %s",                  \
         "was its memory allocated? An empty message has the count 0"
 #define WEFT_E_BUFFER_BAD MPI_ERR_BUFFER, "the buffer: %s", ""
 #define WEFT_E_BUFFER_IN_PLACE                                                           \
@@ -147,6 +150,9 @@
 #define WEFT_E_BUFFER_SAME                                                               \
     MPI_ERR_BUFFER, "the send and the receive buffer are the same",                      \
         "give MPI_IN_PLACE for one of them"
+#define WEFT_E_BUFFER_OWN_BLOCK                                                          \
+    MPI_ERR_BUFFER, "the send buffer is this rank's own block of the receive buffer",    \
+        "give MPI_IN_PLACE as send buffer"
 #define WEFT_E_BSEND_NO_ROOM                                                             \
     MPI_ERR_BUFFER,                                                                      \
         "a message of %zu bytes for rank %d finds no room in an attached buffer",        \
@@ -553,6 +559,9 @@
     MPI_ERR_NO_MEM, "no memory for %lld bytes",                                          \
         "start fewer ranks on this host, or raise the limit (ulimit -v, the job's "      \
         "memory)"
+#define WEFT_E_NO_MEM_MORE_THAN_HOST                                                     \
+    MPI_ERR_NO_MEM, "no memory for %lld bytes, more than this host has",                 \
+        "was the size computed right, in bytes?"
 #define WEFT_E_NO_MEM_HANDLER                                                            \
     MPI_ERR_NO_MEM, "no memory for an error handler",                                    \
         "start fewer ranks on this host, or raise the limit (ulimit -v, the job's "      \
@@ -586,7 +595,7 @@
 #define WEFT_S_HANDLE_KIND                                                               \
     "handle 0x%lx is %s %s, but %s %s is needed: check the order of the arguments"
 #define WEFT_S_HANDLE_PREDEFINED "predefined handle 0x%lx is not a usable %s"
-#define WEFT_S_HANDLE_STALE      "handle 0x%lx is no live %s: freed, or never made here"
+#define WEFT_S_HANDLE_STALE      "handle 0x%lx is not a valid %s: freed, or never created?"
 #define WEFT_S_HANDLER_OTHER     "the handler was made for a %s, not for a %s"
 
 /* ---- memory of buffers ---- */
@@ -803,7 +812,7 @@
 #define WEFT_S_NO_RECEIVE   "no receive could be posted: %s"
 #define WEFT_S_REJECTED                                                                  \
     "rejected a connection from outside this job (%s); further ones are only counted "   \
-    "(msg_rejected)"
+    "(pvar msg_rejected)"
 #define WEFT_S_NO_DESCRIPTOR                                                             \
     "no descriptor is left for a connection (ulimit -n): pending connections are "       \
     "closed, and their callers ask again"

@@ -350,6 +350,8 @@ def every_pattern_draws_a_picture():
             done = run("run", pattern, "sim", "--ends", "4", "--sizes", "0,1,1K",
                        "--samples", "60", "--plot", name)
             assert name.stat().st_size > 1000 and not done.stderr, (pattern, done.stderr)
+            if pattern == "one_one":  # MB/s are no latency
+                assert ">size / latency" in name.read_text(), name.read_text()
 
 
 @case

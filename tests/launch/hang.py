@@ -75,7 +75,7 @@ HANGS = {
         r"^  cycle of 2: 0 waits for 1 \(MPI_Recv, tag 5\), 1 waits for 0 \(MPI_Recv, tag 6\)$"]),
     "space": (4, (), [
         rf"^  1 rank in MPI_Send to 0, tag 5 on {WORLD}: 1\b",
-        r"^  rank 0 keeps \d+ messages that no receive has met, .*: there is no room for more, so "
+        r"^  rank 0 keeps \d+ unexpected messages, .*: there is no room for more, so "
         r"their senders wait$"]),
     "partitioned": (4, (), [
         rf"^  1 rank in MPI_Wait for a partitioned send to 1, tag 5 on {WORLD}, 3 of 4 partitions "
@@ -84,7 +84,7 @@ HANGS = {
         r"^  M ranks wait for rank 0, "]),
     "synchronous": (3, (), [
         rf"^  1 rank in MPI_Ssend to 1, tag 7 on {WORLD}: 0\b",
-        r"^  rank 1 keeps 1 message that no receive has met, the first one from 0, tag 7 "]),
+        r"^  rank 1 keeps 1 unexpected message, the first one from 0, tag 7 "]),
     "request": (3, (), [
         rf"^  odd one out: M ranks are in MPI_Barrier on {WORLD}, rank 0 is in MPI_Wait for a "
         rf"receive from 1, tag 9 on {WORLD}$"]),
@@ -156,8 +156,8 @@ def hang(name, ranks, front=(), more=(), seconds=common.PATIENCE, again=ask_agai
                        "-n", ranks, program("hang"), name])
     try:
         report = read_report(running, limit - time.monotonic())
-        equal(report.count(f"mpiexec: no rank has moved for {QUIET} s (--hang-timeout); what the "
-                           f"{ranks} ranks do:\n"), 1, report)
+        equal(report.count(f"mpiexec: no rank has made progress for {QUIET} s (--hang-timeout); "
+                           f"what the {ranks} ranks do:\n"), 1, report)
         running.was_too_early = not is_named(report, name, ranks)
         while not is_named(report, name, ranks) and time.monotonic() < limit:
             again(running)

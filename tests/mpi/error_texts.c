@@ -295,6 +295,16 @@ static void same_buffers(void)
     MPI_Allreduce(numbers, numbers, 1, MPI_INT, MPI_SUM, world);
 }
 
+static void own_block(void)
+{
+    MPI_Allgather(numbers, 1, MPI_INT, numbers, 1, MPI_INT, world);
+}
+
+static void comm_of_garbage(void)
+{
+    MPI_Barrier((MPI_Comm)0x5a5a5a5a5a5a5a5a);
+}
+
 static void no_topology(void)
 {
     MPI_Neighbor_allgather(numbers, 1, MPI_INT, numbers + 10, 1, MPI_INT, world);
@@ -572,6 +582,12 @@ static void initialised_twice(void)
     MPI_Init(NULL, NULL);
 }
 
+static void finalize_twice(void)
+{
+    MPI_Finalize();
+    MPI_Finalize();
+}
+
 static void after_finalize(void)
 {
     MPI_Finalize();
@@ -604,6 +620,7 @@ static const struct mistake {
     CASE(negative_size),
     CASE(huge_size),
     CASE(null_comm),
+    CASE(comm_of_garbage),
     CASE(freed_comm),
     CASE(comm_that_is_a_type),
     CASE(comm_that_is_a_group),
@@ -631,6 +648,7 @@ static const struct mistake {
     CASE(free_of_sum),
     CASE(root),
     CASE(in_place_of_bcast),
+    CASE(own_block),
     CASE(same_buffers),
     CASE(no_topology),
     CASE(null_counts),
@@ -730,6 +748,7 @@ static const struct mistake {
     CASE(flush_without_lock),
     CASE(port),
     CASE(initialised_twice),
+    CASE(finalize_twice),
     CASE(after_finalize),
     CASE(aborted),
 };

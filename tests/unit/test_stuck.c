@@ -328,7 +328,7 @@ static void a_message_that_differs_once_is_a_near_miss(void **state)
             assert_says(text, cases[i].words);
         } else {
             assert_silent(text, "near miss");
-            assert_says(text, "rank 0 keeps 2 messages that no receive has met, the "
+            assert_says(text, "rank 0 keeps 2 unexpected messages, the "
                               "first one from 3, tag 9 on 'other' (8 bytes)\n");
         }
     }
@@ -355,7 +355,7 @@ static void a_full_store_is_told(void **state)
     ranks[0].doing.unexpected_count = 2846;
     ranks[0].doing.is_full = 1;
     put_outside(1, 'S');
-    assert_says(say(2), "rank 0 keeps 2846 messages that no receive has met");
+    assert_says(say(2), "rank 0 keeps 2846 unexpected messages, ");
     assert_says(report.at, "there is no room for more, so their senders wait\n");
 }
 

@@ -79,6 +79,33 @@ static int wider(int width, const char *text)
     return (int)strlen(text) > width ? (int)strlen(text) : width;
 }
 
+enum { MEANING_INDENT = 4, MEANING_WIDTH = 92 };
+
+/* The meaning, with the values that there are, in lines under the setting. */
+static void print_meaning(const struct weft_setting_row *row)
+{
+    const bool has_values = row->values != NULL && row->values[0] != '\0';
+    char *text = NULL;
+    int column = 0;
+
+    if (asprintf(&text, "%s%s%s%s", row->meaning, has_values ? " [" : "",
+                 has_values ? row->values : "", has_values ? "]" : "") < 0) {
+        return;
+    }
+    for (char *rest, *word = strtok_r(text, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        const int length = (int)strlen(word);
+
+        if (column > 0 && column + 1 + length > MEANING_WIDTH) {
+            printf("\n");
+            column = 0;
+        }
+        column += printf("%*s%s", column > 0 ? 1 : MEANING_INDENT, "", word);
+    }
+    printf("\n");
+    free(text);
+}
+
 static void print_settings(void)
 {
     char *origins[WEFT_SET_COUNT];
@@ -91,19 +118,15 @@ static void print_settings(void)
         origin_width = wider(origin_width, origins[i] != NULL ? origins[i] : "");
         value_width = wider(value_width, weft_setting_say((enum weft_setting)i, room));
     }
-    printf("%-18s %-*s  %-*s  %-24s %-12s %s\n", "setting", value_width, "value",
-           origin_width, "from", "unit", "default", "meaning");
+    printf("%-18s %-*s  %-*s  %-24s %s\n", "setting", value_width, "value", origin_width,
+           "from", "unit", "default");
     for (int i = 0; i < WEFT_SET_COUNT; i++) {
         const struct weft_setting_row *row = weft_setting_row((enum weft_setting)i);
 
-        printf("%-18s %-*s  %-*s  %-24s %-12s %s", row->name, value_width,
+        printf("%-18s %-*s  %-*s  %-24s %s\n", row->name, value_width,
                weft_setting_say((enum weft_setting)i, room), origin_width,
-               origins[i] != NULL ? origins[i] : "", row->unit, row->fallback,
-               row->meaning);
-        if (row->values != NULL && row->values[0] != '\0') {
-            printf(" [%s]", row->values);
-        }
-        printf("\n");
+               origins[i] != NULL ? origins[i] : "", row->unit, row->fallback);
+        print_meaning(row);
         free(origins[i]);
     }
 }
@@ -112,7 +135,7 @@ static void print_settings(void)
 
 static const char *fits_of(const struct weft_algorithm *algorithm)
 {
-    return algorithm->fits == NULL ? "all calls" : "operations that commute";
+    return algorithm->calls != NULL ? algorithm->calls : "all calls";
 }
 
 static void print_algorithms(void)
@@ -324,6 +347,23 @@ static bool take_json(int *argc, char **argv)
     return is_json;
 }
 
+/* Says in one line what is wrong with the words. */
+static int refuse(const char *verb, int argc)
+{
+    const bool is_uses = strcmp(verb, "--uses") == 0;
+
+    if (is_uses && argc == 2) {
+        fprintf(stderr, "weft-info: --uses: the name of a program must follow\n");
+    } else if (is_uses || find_section(verb) != NULL || strcmp(verb, "--help") == 0) {
+        fprintf(stderr,
+                "weft-info: too many words: weft-info --help lists the options\n");
+    } else {
+        fprintf(stderr, "weft-info: %s: unknown option; weft-info --help lists them\n",
+                verb);
+    }
+    return EXIT_TROUBLE;
+}
+
 int main(int argc, char **argv)
 {
     struct json json = {.to = stdout};
@@ -345,8 +385,7 @@ int main(int argc, char **argv)
     } else if (argc == 2 && (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)) {
         fputs(usage, stdout);
     } else {
-        fputs(usage, stderr);
-        return EXIT_TROUBLE;
+        return refuse(verb, argc);
     }
     return EXIT_SUCCESS;
 }

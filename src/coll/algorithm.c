@@ -8,7 +8,7 @@
 
 /*
  * A kind, its name, the builder and what that costs, unless it is the only one of its
- * kind and no shape says it; then when it can be done (fits), and whether the order of a
+ * kind and no shape says it; then when it can be done (FITS), and whether the order of a
  * reduction's operands depends on their number alone (is_reproducible).
  */
 #define ALGORITHM(of, called, builder, costs, ...)                                       \
@@ -56,30 +56,42 @@ static bool has_lanes(const struct weft_shape *shape)
 
 /* ---- all of them ---- */
 
+#define FITS(when, words) .fits = (when), .calls = (words)
 #define FLAGS(of, costs, fit)                                                            \
     {                                                                                    \
         .kind = WEFT_COLL_##of, .name = "flags", .method = WEFT_BY_FLAGS, .cost = costs, \
-        .fits = fit                                                                      \
+        FITS(fit, "small blocking calls in one node")                                    \
+    }
+#define FLAGS_REDUCE(of, fit)                                                            \
+    {                                                                                    \
+        .kind = WEFT_COLL_##of, .name = "flags", .method = WEFT_BY_FLAGS,                \
+        .cost = weft_flags_reduce_cost,                                                  \
+        FITS(fit, "small blocking calls in one node: predefined operations")             \
     }
 #define SHARED(of, costs)                                                                \
     {                                                                                    \
         .kind = WEFT_COLL_##of, .name = "shared", .method = WEFT_BY_PIECES,              \
-        .cost = costs, .fits = weft_shared_fits                                          \
+        .cost = costs, FITS(weft_shared_fits, "blocking calls in one node")              \
     }
 #define REPRODUCIBLE .is_reproducible = true
-#define COMMUTES     .fits = commutes
+#define COMMUTES     FITS(commutes, "operations that commute")
+#define NODES        FITS(has_nodes, "several nodes")
+#define SMALL_TABLE                                                                      \
+    FITS(has_small_table, "small blocks, several nodes with ranks in their order")
+#define REDUCES_NODES                                                                    \
+    FITS(reduces_nodes, "several nodes: operations that commute, or ranks in their "     \
+                        "order")
+#define LANES FITS(has_lanes, "several nodes: operations that commute")
 
 /* Of those of one kind that take the same time, the first is chosen. */
 static const struct weft_algorithm algorithms[] = {
     FLAGS(BARRIER, weft_flags_all_cost, weft_flags_fit_one),
-    ALGORITHM(BARRIER, "levels", weft_barrier_levels, weft_barrier_levels_cost,
-              .fits = has_nodes),
+    ALGORITHM(BARRIER, "levels", weft_barrier_levels, weft_barrier_levels_cost, NODES),
     ALGORITHM(BARRIER, "tree", weft_barrier_tree, weft_barrier_tree_cost),
     FLAGS(BCAST, weft_flags_from_root_cost, weft_flags_fit_one),
     SHARED(BCAST, weft_shared_bcast_cost),
-    ALGORITHM(BCAST, "chain", weft_bcast_chain, weft_bcast_chain_cost, .fits = has_nodes),
-    ALGORITHM(BCAST, "levels", weft_bcast_levels, weft_bcast_levels_cost,
-              .fits = has_nodes),
+    ALGORITHM(BCAST, "chain", weft_bcast_chain, weft_bcast_chain_cost, NODES),
+    ALGORITHM(BCAST, "levels", weft_bcast_levels, weft_bcast_levels_cost, NODES),
     ALGORITHM(BCAST, "split", weft_bcast_split, weft_bcast_split_cost),
     ALGORITHM(BCAST, "binomial", weft_bcast_binomial, weft_bcast_binomial_cost),
     FLAGS(GATHER, weft_flags_to_root_cost, weft_flags_fit_one),
@@ -95,7 +107,7 @@ static const struct weft_algorithm algorithms[] = {
     FLAGS(ALLGATHER, weft_flags_all_cost, weft_flags_fit_one),
     SHARED(ALLGATHER, weft_shared_all_cost),
     ALGORITHM(ALLGATHER, "levels", weft_allgather_levels, weft_allgather_levels_cost,
-              .fits = has_small_table),
+              SMALL_TABLE),
     ALGORITHM(ALLGATHER, "direct", weft_allgather_direct, weft_allgather_direct_cost),
     ALGORITHM(ALLGATHER, "bruck", weft_allgather_bruck, weft_allgather_bruck_cost),
     ALGORITHM(ALLGATHER, "ring", weft_allgather_ring, weft_allgather_ring_cost),
@@ -108,20 +120,19 @@ static const struct weft_algorithm algorithms[] = {
     ALGORITHM(ALLTOALL, "pairwise", weft_alltoall_pairwise, weft_alltoall_pairwise_cost),
     ALGORITHM(ALLTOALLV, "pairwise", weft_alltoall_pairwise, NULL),
     ALGORITHM(ALLTOALLW, "pairwise", weft_alltoall_pairwise, NULL),
-    FLAGS(REDUCE, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    FLAGS_REDUCE(REDUCE, weft_flags_fit_reduction),
     SHARED(REDUCE, weft_shared_reduce_cost),
     ALGORITHM(REDUCE, "levels", weft_reduce_levels, weft_reduce_levels_cost,
-              .fits = reduces_nodes),
+              REDUCES_NODES),
     ALGORITHM(REDUCE, "binomial", weft_reduce_binomial, weft_reduce_binomial_cost,
               REPRODUCIBLE),
     ALGORITHM(REDUCE, "rabenseifner", weft_reduce_rabenseifner,
               weft_reduce_rabenseifner_cost, COMMUTES, REPRODUCIBLE),
-    FLAGS(ALLREDUCE, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    FLAGS_REDUCE(ALLREDUCE, weft_flags_fit_reduction),
     SHARED(ALLREDUCE, weft_shared_allreduce_cost),
-    ALGORITHM(ALLREDUCE, "lanes", weft_allreduce_lanes, weft_allreduce_lanes_cost,
-              .fits = has_lanes),
+    ALGORITHM(ALLREDUCE, "lanes", weft_allreduce_lanes, weft_allreduce_lanes_cost, LANES),
     ALGORITHM(ALLREDUCE, "levels", weft_allreduce_levels, weft_allreduce_levels_cost,
-              .fits = reduces_nodes),
+              REDUCES_NODES),
     ALGORITHM(ALLREDUCE, "doubling", weft_allreduce_doubling,
               weft_allreduce_doubling_cost, REPRODUCIBLE),
     ALGORITHM(ALLREDUCE, "rabenseifner", weft_allreduce_rabenseifner,
@@ -135,7 +146,7 @@ static const struct weft_algorithm algorithms[] = {
               weft_reduce_scatter_halving_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER, "root", weft_reduce_scatter_root,
               weft_reduce_scatter_root_cost, REPRODUCIBLE),
-    FLAGS(REDUCE_SCATTER_BLOCK, weft_flags_reduce_cost, weft_flags_fit_parts),
+    FLAGS_REDUCE(REDUCE_SCATTER_BLOCK, weft_flags_fit_parts),
     SHARED(REDUCE_SCATTER_BLOCK, weft_shared_parts_cost),
     ALGORITHM(REDUCE_SCATTER_BLOCK, "pairwise", weft_reduce_scatter_pairwise,
               weft_reduce_scatter_pairwise_cost, COMMUTES, REPRODUCIBLE),
@@ -143,11 +154,11 @@ static const struct weft_algorithm algorithms[] = {
               weft_reduce_scatter_halving_cost, COMMUTES, REPRODUCIBLE),
     ALGORITHM(REDUCE_SCATTER_BLOCK, "root", weft_reduce_scatter_root,
               weft_reduce_scatter_root_cost, REPRODUCIBLE),
-    FLAGS(SCAN, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    FLAGS_REDUCE(SCAN, weft_flags_fit_reduction),
     ALGORITHM(SCAN, "doubling", weft_scan_doubling, weft_scan_doubling_cost,
               REPRODUCIBLE),
     ALGORITHM(SCAN, "linear", weft_scan_linear, weft_scan_linear_cost, REPRODUCIBLE),
-    FLAGS(EXSCAN, weft_flags_reduce_cost, weft_flags_fit_reduction),
+    FLAGS_REDUCE(EXSCAN, weft_flags_fit_reduction),
     ALGORITHM(EXSCAN, "doubling", weft_exscan_doubling, weft_exscan_doubling_cost,
               REPRODUCIBLE),
     ALGORITHM(EXSCAN, "linear", weft_exscan_linear, weft_exscan_linear_cost,

@@ -30,6 +30,7 @@ struct weft_algorithm {
     weft_cost_of *cost;
     /* Can it do this? The same on all members. NULL: always. */
     bool (*fits)(const struct weft_shape *shape);
+    const char *calls; /* which these are, in words; NULL: all */
     /* Of a reduction: the order and the grouping of operands depend on the number of
      * ranks, the bytes and the root alone, not on where ranks are. */
     bool is_reproducible;

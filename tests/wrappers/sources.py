@@ -56,7 +56,7 @@ class Sources(info.Case):
         found = {}
         for row, line in zip(json.loads(self.run_it(info, "--settings", "--json",
                                                     **variables).stdout)["settings"],
-                             text[1:], strict=True):
+                             [line for line in text[1:] if line[0] != " "], strict=True):
             source = row["from"]
             if row["file"] is not None:
                 source += f" {row['file']}:{row['line']}"

@@ -152,7 +152,7 @@ static enum weft_rc draw_nonce(uint64_t *nonce)
 static enum weft_rc open_port(struct weft_transport *tp)
 {
     struct weft_net_address own[WEFT_NET_MOST];
-    struct weft_port_wishes wishes = {.own = own};
+    struct weft_port_wishes wishes = {.own = own, .job = tp->job->segment.header->job};
     enum weft_rc rc = weft_port_ports(tp->job->who.local_rank, &wishes.ports);
 
     if (rc != WEFT_OK) {

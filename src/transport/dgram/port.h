@@ -110,7 +110,8 @@ struct weft_port_counts {
     uint64_t received; /* given out */
     uint64_t receives; /* calls that brought some */
     uint64_t rejected; /* empty or too long: none of a port of ours */
-    uint64_t dropped;  /* by the kernel for lack of room, as far as it has told */
+    uint64_t dropped;  /* by the kernel, as far as it has told: for lack of room, or as
+                        * none of the job's */
     int last_error;    /* errno of the last one that was not sent; 0: none */
 };
 
@@ -180,6 +181,7 @@ struct weft_port_wishes {
     uint32_t pool_bytes;                /* for what receive() gives out */
     uint32_t buffer_bytes;              /* of the kernel's receive buffer, if allowed */
     const char *provider;               /* libfabric's; NULL: the first that fits */
+    uint32_t job; /* where the kernel can tell, only its datagrams come; 0: all do */
 };
 
 /* The ports of WEFT_PORTS, beginning with this process's. WEFT_ERR_ARGUMENT: the setting

@@ -124,6 +124,17 @@ static void set_options(struct weft_udp *udp)
     udp->can_segment = set_number(fd, IPPROTO_UDP, UDP_SEGMENT, 0);
 }
 
+/* Before it is bound, so that nothing from outside the job is there. -1, and errno. */
+static int open_socket(const struct weft_port_wishes *wishes, sa_family_t family)
+{
+    const int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && wishes->job != 0 && !weft_udp_filter(fd, wishes->job)) {
+        weft_log_info("no packet filter for datagrams: %s", strerror(errno));
+    }
+    return fd;
+}
+
 /* Binds a socket to a free port of the range; `own` is where that is. -1, and errno. */
 static int bind_one(const struct weft_port_wishes *wishes, struct weft_port_peer *own)
 {
@@ -144,7 +155,7 @@ static int bind_one(const struct weft_port_wishes *wishes, struct weft_port_peer
         }
         memcpy(&own->to, &at, bytes);
         if (fd < 0) {
-            fd = socket(at.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+            fd = open_socket(wishes, at.ss_family);
         }
         if (fd < 0 || bind(fd, &own->to.any, bytes) == 0) {
             return fd;

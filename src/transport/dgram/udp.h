@@ -16,6 +16,7 @@
  *   udp_send.c     trains out
  *   udp_receive.c  what comes, out of the pool
  *   udp_calls.c    calls of the system for messages
+ *   udp_filter.c   what the kernel lets through
  */
 #ifndef WEFT_DGRAM_UDP_H
 #define WEFT_DGRAM_UDP_H
@@ -66,6 +67,14 @@ WEFT_MUST_CHECK enum weft_rc weft_port_open_udp(const struct weft_port_wishes *w
 
 enum weft_rc weft_udp_send(struct weft_port *port, struct weft_port_peer *peer,
                            const struct weft_train *train, uint32_t *taken);
+
+/*
+ * From now on the kernel drops what does not begin as a datagram of this job and of our
+ * version (wire.h): it wakes nobody and takes no room. Datagrams that come as one block
+ * are of one sender, and the first one counts. False, and errno: the kernel takes no
+ * filter; what is from outside has a wrong tag, which is checked in any case.
+ */
+bool weft_udp_filter(int fd, uint32_t job);
 
 /* Maps the pool. */
 WEFT_MUST_CHECK enum weft_rc weft_udp_open_pool(struct weft_udp *udp, uint32_t bytes);

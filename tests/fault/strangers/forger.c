@@ -5,7 +5,7 @@
  *   forger ADDRESS PORT PORT COUNT SECONDS FILE
  *
  * Records up to RECORDS datagrams between the two ports, then sends COUNT to them, one
- * kind after the other, but for no longer than SECONDS:
+ * kind after the other, but for no longer than SECONDS, of which each kind has its share:
  *
  *   random     random bytes of a random length, from any port
  *   version    the same with the right version and a process of the job in them
@@ -194,13 +194,13 @@ static void send_kind(int kind, long count, double end, long sent[2])
 
 static void forge(long count, double seconds, long sent[2])
 {
-    const double end = now() + seconds;
+    const double begin = now();
     long again[2] = {0, 0};
 
     for (int kind = 0; kind < KINDS; kind++) {
-        send_kind(kind, count / KINDS, end, sent);
+        send_kind(kind, count / KINDS, begin + seconds * (kind + 1) / KINDS, sent);
     }
-    send_kind(KINDS, count / 100, end + 1, again);
+    send_kind(KINDS, count / 100, begin + seconds + 1, again);
 }
 
 /* Reads the records of another job; false: there are none. */

@@ -238,6 +238,29 @@ PROCEDURE(startall, const int *count, int *requests, int *ierror)
 }
 ALSO(startall_f08, startall);
 
+PROCEDURE(request_get_status, const int *request, int *flag, int *status, int *ierror)
+{
+    const unsigned long kept = weft_kept_of(*request);
+    int is_done = 0;
+    int err = CALL(Request_get_status)(weft_request_in(*request), &is_done,
+                                       weft_status(status));
+
+    if (is_done) {
+        weft_kept_look(kept);
+    }
+    *flag = weft_logical_out(is_done);
+    weft_end(ierror, err);
+}
+ALSO(request_get_status_f08, request_get_status);
+
+/* Request `i` is complete, and stays. */
+static void look(const struct requests *r, int i)
+{
+    if (r->kept != NULL) {
+        weft_kept_look(r->kept[i]);
+    }
+}
+
 PROCEDURE(request_get_status_all, const int *count, const int *requests, int *flag,
           int *statuses, int *ierror)
 {
@@ -248,6 +271,9 @@ PROCEDURE(request_get_status_all, const int *count, const int *requests, int *fl
     if (r.c != NULL) {
         err =
             CALL(Request_get_status_all)(*count, r.c, &is_done, weft_statuses(statuses));
+    }
+    for (int i = 0; is_done && i < *count; i++) {
+        look(&r, i);
     }
     requests_free(&r);
     *flag = weft_logical_out(is_done);
@@ -267,8 +293,11 @@ PROCEDURE(request_get_status_any, const int *count, const int *requests, int *in
         err = CALL(Request_get_status_any)(*count, r.c, index, &is_done,
                                            weft_status(status));
     }
+    if (is_done && *index >= 0) {
+        look(&r, *index);
+        *index += 1;
+    }
     requests_free(&r);
-    *index += *index >= 0 ? 1 : 0;
     *flag = weft_logical_out(is_done);
     weft_end(ierror, err);
 }
@@ -286,6 +315,7 @@ PROCEDURE(request_get_status_some, const int *incount, const int *requests, int 
                                             weft_statuses(statuses));
     }
     for (int i = 0; i < *outcount; i++) {
+        look(&r, indices[i]);
         indices[i]++;
     }
     requests_free(&r);

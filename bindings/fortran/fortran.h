@@ -141,10 +141,11 @@ enum { WEFT_KEPT_MAX = 3 };
 
 struct weft_kept_section {
     char *copy;
+    char *before; /* the copy as it was made; NULL: nothing is copied back */
     char *base;
+    size_t bytes; /* of the copy */
     size_t element;
     int rank;
-    bool is_output;
     struct {
         CFI_index_t extent;
         CFI_index_t step;
@@ -174,8 +175,11 @@ void weft_kept_start(int request);
 void weft_kept_free(int request);
 
 /* Asked before a request is completed, since its number may be used again by another
- * thread right after that: what is kept for it, 0 for nothing. */
+ * thread right after that: what is kept for it, 0 for nothing. Both functions behind it
+ * copy the results back if that has not been done yet: weft_kept_look() for a request
+ * that is complete but stays, weft_kept_complete() for one that is gone or inactive. */
 unsigned long weft_kept_of(int request);
+void weft_kept_look(unsigned long kept);
 void weft_kept_complete(unsigned long kept);
 
 /* Numbers of processes that an argument of alltoallw has an item for. */

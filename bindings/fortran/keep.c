@@ -4,8 +4,14 @@
  *
  * Collectives need copies: a reduction takes no derived datatype, and blocks of several
  * ranks lie at multiples of an extent. A section whose operation goes on is copied back
- * by the Fortran procedure that completes its request. The list of these is short; it is
- * guarded by one mutex, and its length is read without it.
+ * by the Fortran procedure that finds its request complete. The list of these is short;
+ * it is guarded by one mutex, and its length is read without it.
+ *
+ * While an operation goes on, the program may change the elements that MPI does not
+ * write: all of them where the buffer is not significant, or those between the blocks. So
+ * an output section has a second copy, which MPI never sees, and only the bytes in which
+ * the two copies differ are copied back. In all other bytes the operation has left the
+ * value that the section had, or has written nothing.
  */
 #include "fortran.h"
 
@@ -20,6 +26,7 @@ struct waiting {
     unsigned long number; /* never used twice */
     int request;
     bool is_persistent;
+    bool is_active; /* may still have to be copied back */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,17 +34,20 @@ static struct waiting *list;
 static unsigned long last_number;
 static atomic_int waiting_count;
 
-/* Moves all elements of a section to its copy, or back. */
-static void move(const struct weft_kept_section *section, bool is_back)
+/* Calls `each` with the address and the place in the copy of every element of a section.
+ */
+static void walk(const struct weft_kept_section *section,
+                 void (*each)(const struct weft_kept_section *section, char *at,
+                              size_t place))
 {
     CFI_index_t index[CFI_MAX_RANK] = {0};
-    char *copy = section->copy;
+    size_t place = 0;
     char *at = section->base;
     int i;
 
     do {
-        memcpy(is_back ? at : copy, is_back ? copy : at, section->element);
-        copy += section->element;
+        each(section, at, place);
+        place += section->element;
         for (i = 0; i < section->rank; i++) {
             at += section->dim[i].step;
             if (++index[i] < section->dim[i].extent) {
@@ -49,19 +59,43 @@ static void move(const struct weft_kept_section *section, bool is_back)
     } while (i < section->rank);
 }
 
-static size_t describe(struct weft_kept_section *section, const CFI_cdesc_t *array)
+static void copy_element(const struct weft_kept_section *section, char *at, size_t place)
 {
-    size_t bytes = array->elem_len;
+    memcpy(section->copy + place, at, section->element);
+}
 
+static void copy_element_back(const struct weft_kept_section *section, char *at,
+                              size_t place)
+{
+    const char *now = section->copy + place;
+    const char *before = section->before + place;
+
+    for (size_t i = 0; i < section->element; i++) {
+        if (now[i] != before[i]) {
+            at[i] = now[i];
+        }
+    }
+}
+
+static void copy_section(const struct weft_kept_section *section)
+{
+    walk(section, copy_element);
+    if (section->before != NULL) {
+        memcpy(section->before, section->copy, section->bytes);
+    }
+}
+
+static void describe(struct weft_kept_section *section, const CFI_cdesc_t *array)
+{
+    section->bytes = array->elem_len;
     section->base = array->base_addr;
     section->element = array->elem_len;
     section->rank = array->rank;
     for (int i = 0; i < array->rank; i++) {
         section->dim[i].extent = array->dim[i].extent;
         section->dim[i].step = array->dim[i].sm;
-        bytes *= (size_t)array->dim[i].extent;
+        section->bytes *= (size_t)array->dim[i].extent;
     }
-    return bytes;
 }
 
 void *weft_keep_section(struct weft_kept *kept, const CFI_cdesc_t *array, bool is_output)
@@ -76,14 +110,15 @@ void *weft_keep_section(struct weft_kept *kept, const CFI_cdesc_t *array, bool i
         kept->err = MPI_ERR_NO_MEM;
         return NULL;
     }
-    section->is_output = is_output;
-    section->copy = malloc(describe(section, array));
+    describe(section, array);
+    section->copy = malloc(section->bytes * (is_output ? 2 : 1));
+    section->before = is_output ? section->copy + section->bytes : NULL;
     if (section->copy == NULL) {
         free(section);
         kept->err = MPI_ERR_NO_MEM;
         return NULL;
     }
-    move(section, false);
+    copy_section(section);
     kept->section[kept->sections++] = section;
     return section->copy;
 }
@@ -106,8 +141,8 @@ MPI_Datatype *weft_keep_datatypes(struct weft_kept *kept, const int *handles, in
 static void copy_back(const struct weft_kept *kept)
 {
     for (int i = 0; i < kept->sections; i++) {
-        if (kept->section[i]->is_output) {
-            move(kept->section[i], true);
+        if (kept->section[i]->before != NULL) {
+            walk(kept->section[i], copy_element_back);
         }
     }
 }
@@ -144,12 +179,12 @@ static struct waiting **find(int request)
     return link;
 }
 
-static void remove_waiting(struct waiting **link, bool is_done)
+static void remove_waiting(struct waiting **link)
 {
     struct waiting *one = *link;
 
     *link = one->next;
-    weft_kept_release(&one->kept, is_done);
+    weft_kept_release(&one->kept, false);
     free(one);
     atomic_fetch_sub_explicit(&waiting_count, 1, memory_order_relaxed);
 }
@@ -166,12 +201,14 @@ void weft_kept_until(struct weft_kept *kept, int request, bool is_persistent)
     if (one == NULL) {
         return; /* leaked, and not copied back: there is no memory for 200 bytes */
     }
-    *one = (struct waiting){
-        .kept = *kept, .request = request, .is_persistent = is_persistent};
+    *one = (struct waiting){.kept = *kept,
+                            .request = request,
+                            .is_persistent = is_persistent,
+                            .is_active = !is_persistent};
     pthread_mutex_lock(&lock);
     old = find(request);
     if (*old != NULL && (*old)->is_persistent) { /* C has freed that request */
-        remove_waiting(old, false);
+        remove_waiting(old);
     }
     one->number = ++last_number;
     one->next = list;
@@ -187,7 +224,10 @@ void weft_kept_start(int request)
     pthread_mutex_lock(&lock);
     one = *find(request);
     for (int i = 0; one != NULL && i < one->kept.sections; i++) {
-        move(one->kept.section[i], false);
+        copy_section(one->kept.section[i]);
+    }
+    if (one != NULL) {
+        one->is_active = true;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -207,21 +247,55 @@ unsigned long weft_kept_of(int request)
     return number;
 }
 
-void weft_kept_complete(unsigned long kept)
+/* The link to what has this number, or to NULL; with the mutex. */
+static struct waiting **find_number(unsigned long kept)
 {
     struct waiting **link = &list;
+
+    while (*link != NULL && (*link)->number != kept) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* Copies the results back, once; with the mutex. */
+static void finish(struct waiting *one)
+{
+    if (one->is_active) {
+        copy_back(&one->kept);
+        one->is_active = false;
+    }
+}
+
+void weft_kept_look(unsigned long kept)
+{
+    struct waiting **link;
 
     if (kept == 0) {
         return;
     }
     pthread_mutex_lock(&lock);
-    while (*link != NULL && (*link)->number != kept) {
-        link = &(*link)->next;
+    link = find_number(kept);
+    if (*link != NULL) {
+        finish(*link);
     }
-    if (*link != NULL && (*link)->is_persistent) {
-        copy_back(&(*link)->kept);
-    } else if (*link != NULL) {
-        remove_waiting(link, true);
+    pthread_mutex_unlock(&lock);
+}
+
+void weft_kept_complete(unsigned long kept)
+{
+    struct waiting **link;
+
+    if (kept == 0) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    link = find_number(kept);
+    if (*link != NULL) {
+        finish(*link);
+        if (!(*link)->is_persistent) {
+            remove_waiting(link);
+        }
     }
     pthread_mutex_unlock(&lock);
 }
@@ -233,7 +307,7 @@ void weft_kept_free(int request)
     pthread_mutex_lock(&lock);
     link = find(request);
     if (*link != NULL && (*link)->is_persistent) {
-        remove_waiting(link, false);
+        remove_waiting(link);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -21,6 +21,9 @@ program subarrays
     call reductions_take_sections()
     call nonblocking_reduction()
     call persistent_reduction()
+    call elements_that_mpi_does_not_write()
+    call results_before_the_end()
+    call persistent_results_once()
     call windows_take_sections()
     call partitions_take_sections()
     call uneven_partitions_are_refused()
@@ -178,6 +181,107 @@ contains
         end do
         call MPI_Request_free(request)
     end subroutine persistent_reduction
+
+    ! The program may change them while the operation goes on.
+    subroutine elements_that_mpi_does_not_write()
+        integer, asynchronous :: mine(4), all_of_them(0:15), sums(8)
+        integer :: counts(2), places(2)
+        type(MPI_Request) :: request
+
+        mine = rank + 1
+        sums = -1
+        call MPI_Ireduce(mine, sums(1:8:2), 4, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, request)
+        if (rank /= 0) sums = 5
+        call MPI_Wait(request, MPI_STATUS_IGNORE)
+        call expect(all(sums(1::2) == merge(3, 5, rank == 0)), 'ireduce')
+        call expect(all(sums(2::2) == merge(-1, 5, rank == 0)), 'ireduce: between the elements')
+        counts = 1
+        places = [0, 4]
+        all_of_them = -1
+        call MPI_Igatherv(mine, 1, MPI_INTEGER, all_of_them(0:15:2), counts, places, MPI_INTEGER, &
+            0, MPI_COMM_WORLD, request)
+        all_of_them(4) = 77
+        call MPI_Wait(request, MPI_STATUS_IGNORE)
+        call expect(all_of_them(4) == 77, 'igatherv: between the blocks')
+        if (rank == 0) call expect(all(all_of_them(0:8:8) == [1, 2]), 'igatherv: the blocks')
+    end subroutine elements_that_mpi_does_not_write
+
+    ! A request is complete as soon as MPI_Request_get_status says so. What the program
+    ! writes after that stays when the request is freed by MPI_Wait.
+    subroutine results_before_the_end()
+        integer, asynchronous :: mine(2), in(10, 4)
+        type(MPI_Request) :: requests(4)
+        type(MPI_Status) :: statuses(4)
+        integer :: index, indices(4), count, i, total
+        logical :: flag
+
+        mine = rank + 1
+        in = -1
+        do i = 1, 4
+            call MPI_Iallgather(mine, 2, MPI_INTEGER, in(1:8:2, i), 2, MPI_INTEGER, &
+                MPI_COMM_WORLD, requests(i))
+        end do
+        flag = .false.
+        do while (.not. flag)
+            call MPI_Request_get_status(requests(1), flag, statuses(1))
+        end do
+        call expect_gathered(in(:, 1), 'get_status')
+        flag = .false.
+        do while (.not. flag)
+            call MPI_Request_get_status_any(1, requests(2:2), index, flag, statuses(2))
+        end do
+        call expect(index == 1, 'get_status_any: index')
+        call expect_gathered(in(:, 2), 'get_status_any')
+        total = 0
+        do while (total == 0)
+            call MPI_Request_get_status_some(1, requests(3:3), count, indices, statuses)
+            total = total + count
+        end do
+        call expect(indices(1) == 1, 'get_status_some: index')
+        call expect_gathered(in(:, 3), 'get_status_some')
+        flag = .false.
+        do while (.not. flag)
+            call MPI_Request_get_status_all(4, requests, flag, statuses)
+        end do
+        call expect_gathered(in(:, 4), 'get_status_all')
+        in = 9
+        call MPI_Waitall(4, requests, statuses)
+        call MPI_F_sync_reg(in)
+        call expect(all(in == 9), 'waitall after get_status_all')
+    end subroutine results_before_the_end
+
+    subroutine expect_gathered(in, what)
+        integer, asynchronous, intent(inout) :: in(10)
+        character(len=*), intent(in) :: what
+
+        call MPI_F_sync_reg(in)
+        call expect(all(in(1:8:2) == [1, 1, 2, 2]) .and. all(in(2:8:2) == -1), what)
+    end subroutine expect_gathered
+
+    ! An inactive request brings nothing back, whatever its last operation has left.
+    subroutine persistent_results_once()
+        integer, asynchronous :: a(4), b(4)
+        type(MPI_Request) :: request
+        logical :: flag
+
+        a = rank + 1
+        b = 0
+        call MPI_Allreduce_init(a(::2), b(::2), 2, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, &
+            MPI_INFO_NULL, request)
+        b = 4
+        call MPI_Wait(request, MPI_STATUS_IGNORE)
+        call MPI_F_sync_reg(b)
+        call expect(all(b == 4), 'wait before the first start')
+        call MPI_Start(request)
+        call MPI_Wait(request, MPI_STATUS_IGNORE)
+        call MPI_F_sync_reg(b)
+        call expect(all(b == [3, 4, 3, 4]), 'the first round')
+        b = 7
+        call MPI_Test(request, flag, MPI_STATUS_IGNORE)
+        call MPI_F_sync_reg(b)
+        call expect(flag .and. all(b == 7), 'test of an inactive request')
+        call MPI_Request_free(request)
+    end subroutine persistent_results_once
 
     subroutine windows_take_sections()
         integer, asynchronous :: memory(6)

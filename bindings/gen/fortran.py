@@ -388,6 +388,9 @@ def mpif():
     def put(text):
         lines.append("      " + text)
 
+    lines.append("! If this is an error, INTEGER has 8 bytes: leave out -fdefault-integer-8.")
+    put("INTEGER MPI_INTEGER_HAS_4_BYTES")
+    put("PARAMETER (MPI_INTEGER_HAS_4_BYTES=1/(KIND(0)/8-1))")
     for name, value in KIND_PARAMETERS + STATUS_PARAMETERS:
         put(f"INTEGER {name}")
         put(f"PARAMETER ({name}={value})")
@@ -399,7 +402,7 @@ def mpif():
         put(f"INTEGER{kind} {name}")
         put(f"PARAMETER ({name}={value})")
     for name, block, declaration, shape in SENTINELS:
-        kind = "CHARACTER*1" if declaration == "character" else "INTEGER"
+        kind = "CHARACTER(LEN=1)" if declaration == "character" else "INTEGER"
         put(f"{kind} {name}{shape}")
         put(f"COMMON /{block.upper()}/ {name}")
     for name, block, shape in STATUS_SENTINELS:
@@ -408,7 +411,7 @@ def mpif():
         put(f"COMMON /MPI_FORTRAN_{block.upper()}/ {name}")
     for prefix in ("", "P"):
         for name in ("MPI_WTIME", "MPI_WTICK"):
-            put(f"DOUBLE PRECISION {prefix}{name}")
+            put(f"REAL(KIND=8) {prefix}{name}")  # DOUBLE PRECISION grows with -fdefault-real-8
             put(f"EXTERNAL {prefix}{name}")
         for name in ("MPI_AINT_ADD", "MPI_AINT_DIFF"):
             put(f"INTEGER(KIND=MPI_ADDRESS_KIND) {prefix}{name}")
@@ -475,7 +478,7 @@ def interface(p, name, is_f08, prefix="mpi", is_cptr=False, is_bound=True):
             lines.append(f"    type(c_ptr) :: {a.name}")
             continue
         lines += ["    " + line if line[0] != "!" else line for line in declare(a, is_f08)]
-        if not is_f08 and p.has_choice and a.role in ("number", "handle"):
+        if not is_f08 and p.has_choice and a.is_array and a.role in ("number", "handle"):
             # Other MPIs have no interface here, so programs pass scalars for arrays.
             lines += [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {a.name}",
                       f"!DIR$ IGNORE_TKR (r) {a.name}"]
@@ -489,9 +492,15 @@ def interface(p, name, is_f08, prefix="mpi", is_cptr=False, is_bound=True):
     return "\n".join(lines + [f"end {kind} {name}"]) + "\n"
 
 
+def public_but_for(*names):
+    """The head of a module with names of ISO_C_BINDING that it does not hand on."""
+    listed = ", ".join(names)
+    return [f"    use, intrinsic :: iso_c_binding, only: {listed}", "    implicit none",
+            "    public", f"    private :: {listed}"]
+
+
 def sentinel_module():
-    lines = ["module mpi_abi_sentinels", "    use, intrinsic :: iso_c_binding",
-             "    implicit none", "    public"]
+    lines = ["module mpi_abi_sentinels", *public_but_for("c_int", "c_char")]
     for name, block, declaration, shape in SENTINELS:
         kind = "character(kind=c_char)" if declaration == "character" else "integer(c_int)"
         lines.append(f'    {kind}, bind(C, name="{block}_"), target :: {name}{shape}')
@@ -621,8 +630,7 @@ end interface
 
 def module_mpi():
     text = ["! Made by bindings/gen/fortran.py.\n" + sentinel_module(),
-            "module mpi_constants", "    use mpi_abi_sentinels", "    implicit none",
-            "    public"]
+            "module mpi_constants", "    use mpi_abi_sentinels", *public_but_for("c_int")]
     text += ["    " + line for line in common_parameters()]
     text += [f"    logical, parameter :: {name} = .false." for name in FLAGS]
     for name, _, value in constants():
@@ -633,7 +641,7 @@ def module_mpi():
         text.append(f'    integer(c_int), bind(C, name="mpi_fortran_{block}_") :: {name}{dims}')
     generic, contains = sizeof_block(False)
     text += ["end module mpi_constants\n", "module mpi", "    use mpi_constants",
-             "    implicit none", "    public", generic, OLD_ATTRIBUTES,
+             *public_but_for("c_ptr"), generic, OLD_ATTRIBUTES,
              predefined_callbacks(False)]
     for prefix in ("", "P"):
         text.append(SYNC_F90.format(prefix))
@@ -651,8 +659,10 @@ def module_mpi():
 
 
 def f08_types():
+    # mpi_f08 of other MPIs hands the names of ISO_C_BINDING on, and programs rely on it.
     text = ["! Made by bindings/gen/fortran.py.", "module mpi_f08_types",
-            "    use mpi_abi_sentinels", "    implicit none", "    public"]
+            "    use mpi_abi_sentinels", "    use, intrinsic :: iso_c_binding",
+            "    implicit none", "    public"]
     text += ["    " + line for line in common_parameters()]
     text += [f"    logical, parameter :: {name} = .true." for name in FLAGS]
     text += ["    type, bind(C) :: MPI_Status", "        integer(c_int) :: MPI_SOURCE",

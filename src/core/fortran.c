@@ -44,7 +44,7 @@ const struct weft_info *weft_fortran_info(void)
 enum weft_fortran_result weft_fortran_set_booleans(int size, const void *is_true,
                                                    const void *is_false)
 {
-    weft_assert_locked();
+    weft_assert_object_locked();
     if (fortran.logical_size != 0) {
         return WEFT_FORTRAN_SET_BEFORE;
     }
@@ -59,7 +59,7 @@ enum weft_fortran_result weft_fortran_set_booleans(int size, const void *is_true
 
 bool weft_fortran_booleans(int size, void *is_true, void *is_false)
 {
-    weft_assert_locked();
+    weft_assert_object_locked();
     if (fortran.logical_size == 0 || fortran.logical_size != size) {
         return false;
     }

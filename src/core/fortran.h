@@ -3,7 +3,7 @@
  *
  * Weft lays INTEGER, LOGICAL and REAL out in 4 bytes and DOUBLE PRECISION in 8; a binding
  * that says something else is refused. A binding may set and read both, the sizes and
- * the booleans, at any time. All calls need the library's lock.
+ * the booleans, at any time. All calls need the lock of objects.
  */
 #ifndef WEFT_CORE_FORTRAN_H
 #define WEFT_CORE_FORTRAN_H

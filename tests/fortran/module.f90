@@ -1,6 +1,7 @@
 ! module.f90 - `use mpi`: choice buffers of all kinds, MPI_Sizeof, memory, MPI-1's attributes.
 program module
     use mpi
+    use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
     implicit none
     integer :: rank, ranks, ierror, errors = 0, bytes, keyval, value, win, newtype, n
     integer :: status(MPI_STATUS_SIZE), matrix(3, 4), scalar, degree(1), comm

@@ -11,6 +11,7 @@ module shared
     use mpi_f08
 #elif !defined(MPIF)
     use mpi
+    use, intrinsic :: iso_c_binding, only: c_associated, c_f_pointer, c_ptr
 #endif
     implicit none
 #ifdef MPIF

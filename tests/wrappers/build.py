@@ -105,6 +105,10 @@ class Steps(lab.Case):
         said = self.output_of(self.work / "hello")
         self.assertEqual(said, "hello from 0 of 1\nstatic")
 
+    def test_a_static_program_is_linked_without_optimising_the_library_again(self):
+        shown = self.run_it("objdump", "-h", self.libdir / "libmpi_abi.a", code=(0, 1))
+        self.assertNotIn(".gnu.lto_", shown.stdout)
+
 
 class Flags(lab.Case):
     """What the wrappers print builds the same program without them."""

@@ -225,14 +225,23 @@ static bool is_linking(char **args)
 static char *fortran_folder(const struct config *conf)
 {
     static char folder[PATH_MAX];
-    char *path = join(conf->fortrandir,
-                      strstr(conf->compiler, "flang") != NULL ? "/flang" : "/gfortran");
+    const bool is_flang = strstr(conf->compiler, "flang") != NULL;
+    const char *const paths[] = {join(conf->fortrandir, "/gfortran"),
+                                 join(conf->fortrandir, "/flang")};
 
-    if (realpath(path, folder) == NULL) {
-        fail(path, "no Fortran bindings for this compiler; there may be some for "
-                   "gfortran or flang, which WEFT_FC chooses");
+    if (realpath(paths[is_flang], folder) != NULL) {
+        return folder;
     }
-    return folder;
+    if (access(paths[!is_flang], F_OK) == 0) {
+        fail(conf->compiler,
+             is_flang ? "Weft was built for gfortran only: set WEFT_FC=gfortran, or "
+                        "build Weft again with -Dflang=enabled"
+                      : "Weft was built for flang only: set WEFT_FC=flang, or install "
+                        "gfortran and build Weft again");
+    }
+    fail(conf->compiler,
+         "Weft was built without Fortran: install gfortran and build Weft again "
+         "(Debian's package: libweft-fortran-dev)");
 }
 
 static void push_compile(struct words *list, const struct config *conf)
@@ -312,7 +321,7 @@ static void print_help(const struct config *conf)
         "  -showme:link          print the flags for linking\n"
         "  -showme:incdirs, -showme:libdirs, -showme:libs, -showme:command,\n"
         "  -showme:version       print only that\n"
-        "  -compile_info, -link_info    print the command for compiling, or linking\n"
+        "  -compile-info, -link-info    print the command for compiling, or linking\n"
         "  -cc=COMPILER, -cxx=COMPILER, -fc=COMPILER  use this compiler (also: WEFT_CC,\n"
         "                        WEFT_CXX, WEFT_FC)\n"
         "  -help                 print this text\n",
@@ -324,6 +333,7 @@ static bool answer(const char *word, const struct config *conf)
 {
     static struct words out;
 
+    word += strncmp(word, "--showme:", 9) == 0 ? 1 : 0;
     if (strcmp(word, "-showme:compile") == 0) {
         push_compile(&out, conf);
     } else if (strcmp(word, "-showme:link") == 0) {
@@ -345,10 +355,10 @@ static bool answer(const char *word, const struct config *conf)
         push(&out, "mpi_abi");
     } else if (strcmp(word, "-showme:command") == 0) {
         push_split(&out, join("", conf->compiler));
-    } else if (strcmp(word, "-compile_info") == 0) {
+    } else if (strcmp(word, "-compile-info") == 0 || strcmp(word, "-compile_info") == 0) {
         push_split(&out, join("", conf->compiler));
         push_compile(&out, conf);
-    } else if (strcmp(word, "-link_info") == 0) {
+    } else if (strcmp(word, "-link-info") == 0 || strcmp(word, "-link_info") == 0) {
         push_split(&out, join("", conf->compiler));
         push_link(&out, conf);
     } else if (strcmp(word, "-showme:version") == 0) {
@@ -369,13 +379,14 @@ static bool answer(const char *word, const struct config *conf)
 static bool sort_words(char **argv, struct config *conf, struct words *user)
 {
     static const char *const choices[] = {"-cc=", "-cxx=", "-fc="};
+    static const char *const shows[] = {"-show", "-showme", "--showme", NULL};
     const char *choice = choices[language];
     bool is_showing = false;
 
     push(user, "");
     user->count = 0;
     for (int i = 1; argv[i] != NULL; i++) {
-        if (strcmp(argv[i], "-show") == 0 || strcmp(argv[i], "-showme") == 0) {
+        if (is_one_of(argv[i], shows)) {
             is_showing = true;
         } else if (strncmp(argv[i], choice, strlen(choice)) == 0) {
             set_text(conf->compiler, sizeof(conf->compiler), strchr(argv[i], '=') + 1);

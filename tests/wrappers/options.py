@@ -143,8 +143,16 @@ class Trouble(lab.Case):
         shutil.rmtree(prefix / lab.LIBDIR / "weft", ignore_errors=True)
         for name in ("mpifort", "mpif90", "mpif77"):
             told = self.complaint_of(prefix / "bin" / name, "a.f90", "-o", "a")
-            self.assertIn("no Fortran bindings for this compiler", told)
-            self.assertIn("WEFT_FC", told)
+            self.assertIn("built without Fortran: install gfortran", told)
+
+    def test_a_fortran_compiler_whose_bindings_are_missing(self):
+        prefix = self.copy_prefix("half")
+        for there, missing in (("gfortran", "flang"), ("flang", "gfortran")):
+            shutil.rmtree(prefix / lab.LIBDIR / "weft", ignore_errors=True)
+            (prefix / lab.LIBDIR / "weft" / there).mkdir(parents=True)
+            told = self.complaint_of(prefix / "bin" / "mpifort", f"-fc={missing}", "a.f90")
+            self.assertIn(f"{missing}: Weft was built for {there} only", told)
+            self.assertIn(f"WEFT_FC={there}", told)
 
 
 if __name__ == "__main__":

@@ -43,8 +43,16 @@ class Show(lab.Case):
         both = f"{self.compiling} {self.linking}"
         self.answers("-show", f"cc {both}", f"c++ {both}")
         self.answers("-showme", f"cc {both}", f"c++ {both}")
-        self.answers("-compile_info", f"cc {self.compiling}", f"c++ {self.compiling}")
-        self.answers("-link_info", f"cc {self.linking}", f"c++ {self.linking}")
+        for dash in "-_":
+            self.answers(f"-compile{dash}info", f"cc {self.compiling}", f"c++ {self.compiling}")
+            self.answers(f"-link{dash}info", f"cc {self.linking}", f"c++ {self.linking}")
+
+    def test_two_dashes_are_as_good_as_one(self):
+        both = f"{self.compiling} {self.linking}"
+        self.answers("--showme", f"cc {both}", f"c++ {both}")
+        self.answers("--showme:compile", self.compiling)
+        self.answers("--showme:link", self.linking)
+        self.answers("--showme:libs", "mpi_abi")
 
     def test_the_users_own_flags_come_first(self):
         shown = self.output_of(self.bin / "mpicc", "-show", "a.c", "-Imine", "-lmine")
@@ -69,8 +77,8 @@ class Show(lab.Case):
             said = self.output_of(self.bin / "mpicc", option)
             for name in ("-show,", "-showme ", "-showme:compile", "-showme:link",
                          "-showme:incdirs", "-showme:libdirs", "-showme:libs",
-                         "-showme:command", "-showme:version", "-compile_info",
-                         "-link_info", "-cc=", "-cxx=", "-help", "WEFT_CC", "WEFT_CXX"):
+                         "-showme:command", "-showme:version", "-compile-info",
+                         "-link-info", "-cc=", "-cxx=", "-help", "WEFT_CC", "WEFT_CXX"):
                 self.assertIn(name, said)
 
 

@@ -76,6 +76,9 @@ class Moved(lab.Case):
         for name in ("mpicc", "mpiexec", "weft-gauge", "weft-info", "weft-top"):
             page = self.output_of("man", "-M", self.prefix / "share" / "man", "-w", name)
             self.assertEqual(page, str(self.prefix / "share" / "man" / "man1" / f"{name}.1"))
+        for alias, name in (("mpirun", "mpiexec"), ("mpicxx", "mpicc"), ("mpifort", "mpicc")):
+            page = self.prefix / "share" / "man" / "man1" / f"{alias}.1"
+            self.assertEqual(page.resolve().name, f"{name}.1")
 
     def test_debuggers_find_the_library_of_message_queues(self):
         program = self.work / "queues"

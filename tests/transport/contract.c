@@ -11,13 +11,11 @@
 #include "transport/ofi/msg/msg.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { LIMIT_SECONDS = 580, FEW = 16 /* ranks; more repeat less */ };
+enum { FEW = 16 /* ranks; more repeat less */ };
 
 enum { NODE = 1, NETWORK = 2, BOTH = NODE | NETWORK };
 
@@ -75,16 +73,6 @@ static int count_entries(const char *path)
     }
     closedir(folder);
     return count;
-}
-
-static void on_alarm(int ignored)
-{
-    static const char text[] = ": this case takes too long\n";
-
-    (void)ignored;
-    (void)!write(2, suite.running, strlen(suite.running));
-    (void)!write(2, text, sizeof(text) - 1);
-    _exit(1);
 }
 
 static bool is_wanted(size_t i, char *const *names)
@@ -159,9 +147,8 @@ int main(int argc, char **argv)
         return 2;
     }
     suite.running = "opening";
-    signal(SIGALRM, on_alarm);
-    alarm(LIMIT_SECONDS);
     suite.is_reachable = strcmp(argv[2], "reachable") == 0;
+    suite_watch();
     suite_open_job();
     open_once(argv[1]);
     descriptors = count_entries("/proc/self/fd");

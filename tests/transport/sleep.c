@@ -158,6 +158,7 @@ static void refuse_one_from(uint32_t rank)
 /* One packet after the other, from the first, whichever way each comes. */
 void case_first_packets_are_seen(void)
 {
+    suite_meet_quietly(); /* nobody polls any more who could take one too early */
     for (int i = 0; i < FIRST_PACKETS; i++) {
         if (suite.me == 0) {
             suite_send(1, 8, 0, false);
@@ -226,33 +227,23 @@ static void spin(uint64_t ns)
     }
 }
 
-static uint32_t packets_from(uint32_t rank)
-{
-    return suite.from[rank].ordered + suite.from[rank].control;
-}
-
 /* Sleeps until one more packet has come; without end, so that a lost one is noticed. */
 static uint32_t sleep_for_one(uint32_t from, uint32_t expected,
                               enum weft_wake_level level)
 {
-    uint32_t slept = 0;
-    int again = 0;
-
-    for (;;) {
+    suite_begin_sleep(from, expected);
+    while (!suite_has_come()) {
         uint32_t bell;
 
-        suite.ops->poll(suite.tp, SUITE_BUDGET);
-        if (packets_from(from) == expected) {
-            return slept;
-        }
         if (arm_at(level, &bell) == WEFT_OK) {
             sleep_at(level, bell, NULL, 0, 0);
             weft_node_disarm(&suite.node);
-            slept++;
+            suite.wait.slept++;
         } else {
-            check(++again < 1000);
+            check(++suite.wait.refused < 1000);
         }
     }
+    return suite.wait.slept;
 }
 
 /* To and fro between ranks 0 and 1; each sleeps as soon as it has answered. */
@@ -263,7 +254,7 @@ void case_no_wakeup_is_lost(void)
     uint32_t slept = 0;
 
     if (suite.me < 2) {
-        uint32_t expected = packets_from(other);
+        uint32_t expected = suite_packets_from(other);
 
         suite_meet_quietly();
         for (int i = 0; i < ROUNDS; i++) {

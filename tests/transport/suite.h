@@ -11,7 +11,8 @@
  * the node alone, those about descriptors over networks (contract.c). Cases about
  * optional slots do what they can where these are empty.
  *
- * A check that fails ends the job; so does a case that takes too long.
+ * A check that fails ends the job. So does a rank in which nothing has moved for a
+ * minute: then each tells what it waits for, and what it has sent and got (still.c).
  */
 #ifndef WEFT_TEST_SUITE_H
 #define WEFT_TEST_SUITE_H
@@ -34,6 +35,16 @@ struct suite_from {
     uint32_t words_out;
 };
 
+/* The packets that a rank waits for: its report says so if the rank stands still. */
+struct suite_wait {
+    const char *what; /* and then comes the rank; NULL: nothing that is told */
+    uint32_t rank;
+    uint32_t expected; /* packets from it, of any kind; the rest is for sleepers */
+    uint32_t looks;
+    uint32_t refused; /* arm() has told so often to poll instead of sleeping */
+    uint32_t slept;
+};
+
 struct suite {
     struct weft_job job;
     struct weft_node node;
@@ -45,9 +56,11 @@ struct suite {
     uint32_t size;
     bool is_reachable; /* should peers' memory be? */
     const char *running;
+    struct suite_wait wait;
 
     struct suite_from *from; /* by rank */
     uint32_t *sent;          /* by rank: ordered packets */
+    uint32_t *sent_control;  /* by rank: the others */
     uint32_t arrived;        /* packets of any kind, from anyone */
     bool is_full;            /* then only from these: */
     uint32_t granted;        /* this rank */
@@ -77,6 +90,13 @@ void suite_open_job(void);
 void suite_open(const char *name);
 void suite_close(void);
 
+/* From now on, who stands still ends the job. */
+void suite_watch(void);
+/* Something has moved. */
+void suite_moved(void);
+/* It waits for all ranks, of which some may go on for a while; or they have met. */
+void suite_set_meeting(bool is_meeting);
+
 /* A network, whose peers need not be on this node? */
 bool suite_is_network(void);
 
@@ -86,6 +106,11 @@ void suite_meet_quietly(void);
 
 /* Polls once, gives the processor away if nothing came. */
 void suite_progress(void);
+/* Packets of any kind that have come from it. */
+uint32_t suite_packets_from(uint32_t rank);
+/* Sleeps until so many have come from it; and polls once: have they? */
+void suite_begin_sleep(uint32_t from, uint32_t expected);
+bool suite_has_come(void);
 /* Polls once for no more than `budget`, and checks that it was no more. */
 void suite_poll_within(int budget);
 /* Polls once: nothing comes. */

@@ -1,7 +1,7 @@
 /*
  * job.h - the keeper's work: starts the ranks, serves them, ends them.
  *
- * The job is a table of states (job.c): what has happened and the state it happens in
+ * The job is a table of states (states.c): what has happened and the state it happens in
  * give what is done and the next state. One event loop feeds it: ends of processes,
  * output, PMI-1, the front's signals, and the clock.
  */

@@ -21,7 +21,7 @@ TREE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..",
 
 class Weft(MesonPackage):
     """An MPI library with the MPI-5.0 standard ABI, its launcher, and weft-gauge, which measures
-    networks. Files are missing."""
+    networks. MPI_Comm_spawn is not built."""
 
     git = f"file://{TREE}"
 

@@ -3,8 +3,11 @@
 #include "engine/hot.h"
 #include "engine/thread.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
+enum { EXIT_PATIENCE_S = 5 };
 enum { WARM, COLD, WARMING }; /* before it is opened: nothing is missing */
 
 static struct {
@@ -13,8 +16,13 @@ static struct {
     _Atomic bool is_started; /* a thread, which nobody has joined */
 } warm;
 
+/* Held by the thread that loads; `is_refused` is changed and read with it. */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static bool is_refused;
+
 void weft_warm_open(void (*over)(void))
 {
+    is_refused = false; /* no thread loads yet */
     warm.over = over;
     atomic_store_explicit(&warm.state, COLD, memory_order_relaxed);
 }
@@ -23,11 +31,13 @@ static void warm_up(void)
 {
     const struct weft_engine *e = &weft_engine;
 
-    for (int i = 0; i < e->list_count; i++) {
+    pthread_mutex_lock(&loading);
+    for (int i = 0; i < e->list_count && !is_refused; i++) {
         if (e->list[i].ops->warm_up != NULL) {
             e->list[i].ops->warm_up(e->list[i].tp);
         }
     }
+    pthread_mutex_unlock(&loading);
     /* Release: what was loaded is there for who sees this (weft_warm_may_poll). */
     atomic_store_explicit(&warm.state, WARM, memory_order_release);
 }
@@ -98,6 +108,18 @@ void weft_warm_end(void)
 {
     /* Relaxed: whoever sees it uses the network with the lock, as it is held here. */
     atomic_store_explicit(&warm.state, WARM, memory_order_relaxed);
+}
+
+void weft_warm_refuse(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += EXIT_PATIENCE_S;
+    if (pthread_mutex_timedlock(&loading, &until) == 0) {
+        is_refused = true;
+        pthread_mutex_unlock(&loading);
+    }
 }
 
 void weft_warm_stop(void)

@@ -38,6 +38,15 @@ bool weft_warm_may_poll(void);
  * others do with the network: the store itself is relaxed. */
 void weft_warm_end(void);
 
+/*
+ * For a process that calls exit() without MPI_Finalize: nothing is loaded from now on,
+ * and what is being loaded is there on return, or 5 s are over. exit() runs the
+ * destructors of libfabric and of the libraries below it, and a thread that initializes
+ * them at that time would touch freed memory. Without the lock, which the program's
+ * thread may have.
+ */
+void weft_warm_refuse(void);
+
 /* Waits for the thread. */
 void weft_warm_stop(void);
 

@@ -21,6 +21,7 @@
 #include "sched/sched.h"
 #include "sched/sendrecv.h"
 #include "engine/lock.h"
+#include "engine/warm.h"
 #include "base/wait.h"
 #include "io/open.h"
 #include "rma/open.h"
@@ -82,6 +83,8 @@ static void at_exit(void)
 {
     if (run.users == 0) {
         weft_wireup_close(&run.job);
+    } else {
+        weft_warm_refuse();
     }
 }
 

@@ -14,7 +14,9 @@
 #include "engine/network_thread.h"
 #include "engine/warm.h"
 
+#include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,7 +38,21 @@ static struct {
     _Atomic int calls_when_warmed;
     sem_t has_come;
     sem_t is_warm;
+    atomic_bool is_slow; /* loading ends when `may_end` is posted */
+    sem_t is_loading;
+    sem_t may_end;
 } net;
+
+/* ---- waiting ---- */
+
+static void wait_for(sem_t *semaphore)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    assert_int_equal(sem_timedwait(semaphore, &until), 0);
+}
 
 /* ---- a network ---- */
 
@@ -100,6 +116,10 @@ static void net_warm_up(struct weft_transport *tp)
 {
     (void)tp;
     net.calls_when_warmed = net.calls;
+    if (net.is_slow) {
+        sem_post(&net.is_loading);
+        wait_for(&net.may_end);
+    }
     net.warmed++;
     sem_post(&net.is_warm);
 }
@@ -166,6 +186,8 @@ static int open_over(void **state, const struct weft_packet_ops *ops)
     memset(&net, 0, sizeof(net));
     sem_init(&net.has_come, 0, 0);
     sem_init(&net.is_warm, 0, 0);
+    sem_init(&net.is_loading, 0, 0);
+    sem_init(&net.may_end, 0, 0);
     weft_setting_write(WEFT_SET_WARM, LONG_MS);
     if (fixture_open(state) != 0) {
         return -1;
@@ -200,19 +222,12 @@ static int close_fixture(void **state)
     weft_network_thread_close();
     sem_destroy(&net.has_come);
     sem_destroy(&net.is_warm);
+    sem_destroy(&net.is_loading);
+    sem_destroy(&net.may_end);
     return fixture_close(state);
 }
 
 /* ---- what the test does ---- */
-
-static void wait_for(sem_t *semaphore)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    assert_int_equal(sem_timedwait(semaphore, &until), 0);
-}
 
 static enum weft_rc arm(void)
 {
@@ -410,6 +425,43 @@ static void an_address_is_no_reason_to_prepare_connections(void **state)
     weft_engine.connect = NULL;
 }
 
+static void *end_soon(void *unused)
+{
+    const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
+
+    nanosleep(&moment, NULL); /* whoever does not wait is seen not to */
+    sem_post(&net.may_end);
+    return unused;
+}
+
+/* exit() without MPI_Finalize: libraries are not taken down while they are loaded. */
+static void a_process_that_exits_waits_for_what_is_being_loaded(void **state)
+{
+    pthread_t other;
+
+    (void)state;
+    net.is_slow = true;
+    fixture_job.who.local_rank = 0;
+    assert_int_equal(arm(), WEFT_OK);
+    wait_for(&net.is_loading);
+    assert_int_equal(pthread_create(&other, NULL, end_soon, NULL), 0);
+    weft_warm_refuse();
+    assert_int_equal(net.warmed, 1);
+    assert_int_equal(pthread_join(other, NULL), 0);
+}
+
+static void a_process_that_exits_loads_nothing(void **state)
+{
+    (void)state;
+    weft_warm_refuse();
+    fixture_job.who.local_rank = 0;
+    assert_int_equal(arm(), WEFT_OK);
+    let_come(CONNECTIONS);
+    wait_for(&net.has_come);
+    assert_int_equal(net.warmed, 0);
+    assert_true(weft_warm_is_begun());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +476,8 @@ int main(void)
         CASE(the_first_rank_of_a_node_prepares_its_first_contact_at_once),
         CASE(another_rank_prepares_it_when_a_connection_comes),
         CASE(another_rank_prepares_it_after_a_while),
+        CASE(a_process_that_exits_waits_for_what_is_being_loaded),
+        CASE(a_process_that_exits_loads_nothing),
         cmocka_unit_test_setup_teardown(an_address_is_no_reason_to_prepare_connections,
                                         open_plain, close_fixture),
     };

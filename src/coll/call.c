@@ -350,10 +350,38 @@ static enum weft_rc begin_made(struct call *call, struct weft_request **out)
     return rc;
 }
 
+/*
+ * After a process of the job has failed: a member that only sends would go on without an
+ * error while all others have theirs. The last barrier of MPI_Finalize is for survivors,
+ * too.
+ */
+static __attribute__((noinline)) enum weft_rc check_members(const struct weft_coll *coll)
+{
+    enum weft_rc rc = WEFT_OK;
+
+    weft_lock();
+    if (weft_engine_has_failures()) {
+        weft_engine_notice_failed();
+    }
+    if (!coll->is_last && weft_p2p_failed_from(coll->comm, 0) != MPI_UNDEFINED) {
+        revoke(coll->comm);
+        rc = WEFT_ERR_PROC_FAILED;
+    }
+    weft_unlock();
+    return rc;
+}
+
+static bool is_job_whole(void)
+{
+    return weft_likely(atomic_load_explicit(weft_engine.failures, memory_order_relaxed) ==
+                       0);
+}
+
 static enum weft_rc begin_new(const struct weft_coll *coll, struct call **call,
                               struct weft_request **out)
 {
-    const enum weft_rc rc = make(coll, call);
+    const enum weft_rc checked = is_job_whole() ? WEFT_OK : check_members(coll);
+    const enum weft_rc rc = checked == WEFT_OK ? make(coll, call) : checked;
 
     return rc == WEFT_OK ? begin_made(*call, out) : rc;
 }

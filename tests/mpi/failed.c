@@ -370,6 +370,38 @@ static void collectives(void)
     }
 }
 
+/* Only the root waits for the dead: a member that only sends hears of it, too. */
+static void senders(void)
+{
+    static int all[64];
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    CHECK(size <= (int)(sizeof(all) / sizeof(*all)));
+    wait_for_death();
+    check_error(MPI_Gather(&rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
+}
+
+/* A nonblocking collective tells a member that only sends of the death, too. */
+static void starters(void)
+{
+    static int all[64];
+    MPI_Request request = MPI_REQUEST_NULL;
+    int err;
+
+    if (is_victim()) {
+        die_after(50);
+    }
+    CHECK(size <= (int)(sizeof(all) / sizeof(*all)));
+    wait_for_death();
+    err = MPI_Igather(&rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    if (err == MPI_SUCCESS) {
+        err = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    check_error(err);
+}
+
 /* The first of the pair is the left operand. */
 static void take_left(void *in, void *inout, int *length, MPI_Datatype *type)
 {
@@ -581,6 +613,8 @@ static const struct gone_case cases[] = {
     {"rounds", rounds},
     {"announced", announced},
     {"collectives", collectives},
+    {"senders", senders},
+    {"starters", starters},
     {"revoked", revoked},
     {"large", large},
     {"barrier", barrier},

@@ -1,4 +1,4 @@
-/* hello.c - the smallest MPI program worth running. */
+/* hello.c - each rank prints its number, the number of ranks, and its host. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,13 +1,19 @@
 /*
  * mcs_lock.c - a fair lock among all ranks, after Mellor-Crummey and Scott (1991).
  *
- * Rank 0 keeps the tail of a queue. Who wants the lock puts itself there by one atomic
- * exchange, tells the rank that was there before where to find it, and waits on a word of
- * its own memory; nobody polls the memory of another. Who leaves hands the lock to the
- * next in the queue. The lock protects a counter, which is read and written without any
- * atomic operation, so that the sum shows whether two were ever inside.
+ * Rank 0 keeps the tail of a queue of ranks. A rank that wants the lock replaces the tail
+ * by its own number in one atomic exchange, writes its number to the rank that was the
+ * tail before, and polls a word of its own memory. A rank that releases the lock clears
+ * this word of the next rank in the queue. The lock protects a counter that is read and
+ * written without atomic operations: its final value shows whether two ranks ever held
+ * the lock at once. The program works with any number of ranks.
  *
- *     mpicc mcs_lock.c -o mcs_lock && mpiexec -n 4 ./mcs_lock [ROUNDS]
+ *     mpicc mcs_lock.c -o mcs_lock
+ *     mpiexec -n 4 ./mcs_lock [ROUNDS]
+ *
+ * Rank 0 prints the counter, which must be the product of ranks and rounds:
+ *
+ *     4 ranks, 200 rounds each: the counter is 800, expected 800
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -15,7 +21,7 @@
 
 enum { NOBODY = -1, HOME = 0 };
 
-enum { TAIL, NEXT, BLOCKED, COUNTER, WORDS }; /* of every rank; two are rank 0's alone */
+enum { TAIL, NEXT, BLOCKED, COUNTER, WORDS }; /* rank 0 alone uses TAIL and COUNTER */
 
 struct lock {
     MPI_Win win;
@@ -44,7 +50,7 @@ static void destroy(struct lock *lock)
     MPI_Win_free(&lock->win);
 }
 
-/* Stores a word and returns what was there. */
+/* Stores a word and returns the value before it. */
 static int exchange(struct lock *lock, int target, int word, int value)
 {
     int before;
@@ -88,7 +94,7 @@ static void release(struct lock *lock)
         MPI_Compare_and_swap(&nobody, &lock->rank, &tail, MPI_INT, HOME, TAIL, lock->win);
         MPI_Win_flush(HOME, lock->win);
         if (tail == lock->rank) {
-            return; /* nobody has come */
+            return; /* no other rank waits */
         }
         while ((next = load(lock, lock->rank, NEXT)) == NOBODY) {
         }
@@ -96,7 +102,7 @@ static void release(struct lock *lock)
     exchange(lock, next, BLOCKED, 0);
 }
 
-/* What the lock protects. */
+/* Adds 1 to the counter; the caller holds the lock. */
 static void raise_counter(struct lock *lock)
 {
     int value;
@@ -126,7 +132,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     sum = load(&lock, HOME, COUNTER);
     if (lock.rank == HOME) {
-        printf("%d ranks, %d rounds each: the counter is %d\n", size, rounds, sum);
+        printf("%d ranks, %d rounds each: the counter is %d, expected %d\n", size, rounds,
+               sum, rounds * size);
     }
     destroy(&lock);
     MPI_Finalize();

@@ -1,12 +1,20 @@
-! poisson.f90 - the Laplace equation on a square by conjugate gradients, divided among the ranks.
+! poisson.f90 - the Laplace equation on a square by conjugate gradients, in Fortran.
 !
-! The values on the edge of the square are those of u = x*y, which the usual formula of five
-! points solves exactly. So every rank can check its part of the answer. Each rank has a block
-! of the square and exchanges its edges with up to four neighbours. A row of the block has gaps
-! in memory; mpi_f08 takes it as an array section, without a datatype and without a copy.
+! This program solves the same equation as conjugate_gradient.c. Each rank has a block of the
+! square and exchanges its edges with up to four neighbours. A row of the block has gaps in
+! memory; mpi_f08 takes it as an array section, without a datatype and without a copy.
+!
+! The values on the edge of the square are those of u = x*y, which is also the solution inside.
+! The program works with any number of ranks up to 64.
 !
 !     mpifort poisson.f90 -o poisson
 !     mpiexec -n 4 ./poisson
+!
+! Rank 0 prints the grid of ranks, the number of steps and the largest error:
+!
+!     grid of 2 by 2 ranks, 249 steps
+!     largest error  1.7E-12
+!     passed
 program poisson
     use mpi_f08
     implicit none
@@ -59,7 +67,7 @@ program poisson
         if (worst < 1e-9_dp) print '(a)', 'passed'
     end if
     call MPI_Finalize()
-    if (worst >= 1e-9_dp) stop 1
+    if (.not. worst < 1e-9_dp) stop 1
 
 contains
 

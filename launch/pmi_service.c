@@ -67,10 +67,16 @@ static void drop_answers(struct pmi_client *client)
     }
 }
 
-/* Sends what the client's socket takes; the rest waits for room. */
+/*
+ * Sends what the client's socket takes; the rest waits for room. Requests that have been
+ * read already may wait for the end of a full queue. The socket says nothing of these, so
+ * that a client that is read from again is tended as soon as its socket has room, which
+ * it has now.
+ */
 static void flush(struct pmi_service *service, struct pmi_client *client)
 {
     bool is_writable = true;
+    bool is_let_in;
 
     while (client->waiting.count > 0 && is_writable) {
         const ssize_t n = send_once(client);
@@ -83,9 +89,10 @@ static void flush(struct pmi_service *service, struct pmi_client *client)
             drop_answers(client); /* the client is gone, which reading shows */
         }
     }
+    is_let_in = client->is_left_out && !is_full(client);
     if (client->is_waiting != (client->waiting.count > 0) ||
         client->is_left_out != is_full(client)) {
-        client->is_waiting = client->waiting.count > 0;
+        client->is_waiting = client->waiting.count > 0 || is_let_in;
         client->is_left_out = is_full(client);
         service->watch(service->owner, client);
     }

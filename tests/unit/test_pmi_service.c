@@ -222,6 +222,49 @@ static void a_rank_that_never_reads_is_not_read_from(void **state)
     assert_false(client.is_left_out);
 }
 
+/* Lines that have come to the rank, which reads all that is there. */
+static int count_lines(void)
+{
+    char text[PMI_LINE];
+    int lines = 0;
+    ssize_t n;
+
+    while ((n = recv(rank_fd, text, sizeof(text), 0)) > 0) {
+        for (ssize_t i = 0; i < n; i++) {
+            lines += text[i] == '\n';
+        }
+    }
+    return lines;
+}
+
+/* The rank reads between two rounds of the loop, and the next answer finds room for all.
+ */
+static void
+requests_that_waited_are_served_when_another_answer_empties_the_queue(void **state)
+{
+    static const char wishes[] =
+        "cmd=get_maxes\ncmd=get_maxes\ncmd=get_maxes\ncmd=get_maxes\n"
+        "cmd=get_maxes\ncmd=get_maxes\ncmd=get_maxes\ncmd=get_maxes\n";
+    const int much = 4 * PMI_WAITING;
+    int wanted = 1;
+    int heard;
+
+    (void)state;
+    while (!client.is_left_out || memchr(client.line, '\n', client.count) == NULL) {
+        wanted += say(wishes) ? 8 : 0;
+        serve();
+    }
+    heard = count_lines();
+    assert_int_equal(setsockopt(client.fd, SOL_SOCKET, SO_SNDBUF, &much, sizeof(much)),
+                     0);
+    pmi_service_release(&service);
+    assert_int_equal(client.waiting.count, 0);
+    heard += count_lines();
+    serve();
+    assert_int_equal(heard + count_lines(), wanted);
+    assert_false(client.is_waiting);
+}
+
 static void a_descriptor_waits_with_its_answer(void **state)
 {
     char line[PMI_LINE];
@@ -288,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_rank_that_reads_late_gets_all_answers),
         CASE(a_rank_that_never_reads_is_not_read_from),
+        CASE(requests_that_waited_are_served_when_another_answer_empties_the_queue),
         CASE(a_descriptor_waits_with_its_answer),
         CASE(a_rank_that_ends_is_noticed_although_answers_wait),
         CASE(nonsense_is_told_of_a_few_times_in_printable_text),

@@ -592,7 +592,7 @@ static void pmi1_abort(int code, const char *cause)
     int n = snprintf(line, sizeof(line), "cmd=abort exitcode=%d\n", code);
 
     (void)cause;
-    if (pmi.fd >= 0 && weft_pmi_write(pmi.fd, line, (size_t)n) < 0) {
+    if (pmi.fd >= 0 && !weft_pmi_write_all(pmi.fd, line, (size_t)n)) {
         return; /* the launcher is gone: our exit has to do */
     }
 }

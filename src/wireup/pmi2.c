@@ -471,7 +471,7 @@ static void pmi2_abort(int code, const char *cause)
                    "the length that the text begins with");
     (void)code;
     (void)cause;
-    if (pmi.fd >= 0 && weft_pmi_write(pmi.fd, text, sizeof(text) - 1) < 0) {
+    if (pmi.fd >= 0 && !weft_pmi_write_all(pmi.fd, text, sizeof(text) - 1)) {
         return; /* the launcher is gone: our exit has to do */
     }
 }

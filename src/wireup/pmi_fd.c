@@ -19,7 +19,7 @@ enum weft_rc weft_pmi_lost(const char *protocol, const char *doing, const char *
     return WEFT_ERR_LAUNCH;
 }
 
-ssize_t weft_pmi_write(int fd, const char *text, size_t size)
+static ssize_t write_once(int fd, const char *text, size_t size)
 {
     const ssize_t n = send(fd, text, size, MSG_NOSIGNAL);
 
@@ -29,7 +29,7 @@ ssize_t weft_pmi_write(int fd, const char *text, size_t size)
 bool weft_pmi_write_all(int fd, const char *text, size_t size)
 {
     while (size > 0) {
-        const ssize_t n = weft_pmi_write(fd, text, size);
+        const ssize_t n = write_once(fd, text, size);
 
         if (n < 0 && errno == EINTR) {
             continue;

@@ -11,7 +11,6 @@
 #include "wireup/kvs.h"
 
 #include <stddef.h>
-#include <sys/types.h>
 
 /*
  * Reads the descriptor, and the rank and the size of `who`, from the environment, and
@@ -22,12 +21,9 @@ WEFT_MUST_CHECK enum weft_rc weft_pmi_inherit(const char *protocol, int *fd,
                                               struct weft_who *who);
 
 /*
- * Writes once and returns what write() does. A launcher that is gone is an error, and no
- * reason for SIGPIPE.
+ * Writes all of it; false, with errno set: not all could be written. A launcher that is
+ * gone is an error, and no reason for SIGPIPE.
  */
-ssize_t weft_pmi_write(int fd, const char *text, size_t size);
-
-/* Writes all of it; false, with errno set: not all could be written. */
 bool weft_pmi_write_all(int fd, const char *text, size_t size);
 
 /*

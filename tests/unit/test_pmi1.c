@@ -39,6 +39,16 @@ static const char name[] = "cmd=my_kvsname kvsname=kvs_1";
 static const char ask_map[] = "cmd=get kvsname=kvs_1 key=PMI_process_mapping";
 static const char map[] = "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))";
 
+static bool takes_half; /* the socket, as after a signal */
+
+ssize_t __wrap_send(int fd, const void *text, size_t size, int flags);
+ssize_t __real_send(int fd, const void *text, size_t size, int flags);
+
+ssize_t __wrap_send(int fd, const void *text, size_t size, int flags)
+{
+    return __real_send(fd, text, takes_half && size > 1 ? size / 2 : size, flags);
+}
+
 static int go[2]; /* a pipe: the client may go on, or does */
 
 /* ---- the two ends ---- */
@@ -840,6 +850,21 @@ static void abort_tells_the_launcher_and_returns(void **state)
     end(&client, 42);
 }
 
+static int adopt_and_abort_in_parts(void)
+{
+    takes_half = true;
+    return adopt_and_abort();
+}
+
+static void an_abort_that_is_taken_in_parts_is_told_whole(void **state)
+{
+    struct client client = start(adopt_and_abort_in_parts);
+
+    (void)state;
+    expect(&client, "cmd=abort exitcode=7");
+    end(&client, 42);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -864,6 +889,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_fence_may_come_before_another_answer),
         cmocka_unit_test(close_says_goodbye_once),
         cmocka_unit_test(abort_tells_the_launcher_and_returns),
+        cmocka_unit_test(an_abort_that_is_taken_in_parts_is_told_whole),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

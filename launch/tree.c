@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -277,6 +278,17 @@ static void pass_words_on(struct job *job, struct child *child, uint64_t now)
     }
 }
 
+/* All that the way to a child has said: it has ended, so that no more comes. */
+static void hear_last_words(struct job *job, int index)
+{
+    struct child *child = &job->tree.children[index];
+    struct pollfd p = {.fd = child->rsh.error, .events = POLLIN};
+
+    while (child->rsh.error >= 0 && child->said.count < SAID_MOST && poll(&p, 1, 0) > 0) {
+        tree_on_child_error(job, index);
+    }
+}
+
 bool tree_reap(struct job *job, pid_t pid, int status)
 {
     for (int i = 0; i < job->tree.child_count; i++) {
@@ -285,7 +297,7 @@ bool tree_reap(struct job *job, pid_t pid, int status)
         if (child->rsh.pid == pid && !child->is_reaped) {
             child->is_reaped = true;
             child->status = status;
-            tree_on_child_error(job, i); /* its last words */
+            hear_last_words(job, i);
             settle(job, child);
             return true;
         }

@@ -304,6 +304,31 @@ static void who_waits_at_a_terminal_is_told_once_for_which_host(void **state)
     assert_string_equal(say_after(20, true, true), "");
 }
 
+static void a_way_that_has_ended_is_heard_to_its_last_word(void **state)
+{
+    static const char last[] = "Permission denied\n";
+    char banner[3000];
+    struct child child = {.number = 1, .count = 1, .rsh.pid = 4711};
+    struct job job = {.epoll = -1, .front = -1};
+    int ends[2];
+
+    (void)state;
+    memset(banner, '#', sizeof(banner));
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_true(write(ends[1], banner, sizeof(banner)) == (ssize_t)sizeof(banner));
+    assert_true(write(ends[1], last, sizeof(last) - 1) == (ssize_t)sizeof(last) - 1);
+    close(ends[1]);
+    child.rsh.error = ends[0];
+    give_layout(&job, 0, DAEMONS);
+    job.tree.children = &child;
+    job.tree.child_count = 1;
+    link_open(&child.link, -1, -1);
+    assert_true(tree_reap(&job, 4711, 0));
+    assert_int_equal(child.said.count, sizeof(banner) + sizeof(last) - 1);
+    assert_int_equal(child.rsh.error, -1);
+    bytes_free(&child.said);
+}
+
 static void blanks_are_no_command_to_reach_a_host_with(void **state)
 {
     static const char *const texts[] = {"", " ", "   "};
@@ -350,6 +375,7 @@ int main(void)
         cmocka_unit_test(who_is_busy_still_shows_life),
         cmocka_unit_test(a_frame_names_a_sender_to_whom_its_link_leads),
         cmocka_unit_test(who_waits_at_a_terminal_is_told_once_for_which_host),
+        cmocka_unit_test(a_way_that_has_ended_is_heard_to_its_last_word),
         cmocka_unit_test(blanks_are_no_command_to_reach_a_host_with),
         cmocka_unit_test(our_ssh_does_not_become_the_users_master),
     };

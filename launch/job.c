@@ -26,6 +26,7 @@
 enum { EVENTS = 128 };
 
 static const uint64_t PROMPT_NS = UINT64_C(200000000);
+static const uint64_t LAST_WORDS_NS = UINT64_C(500000000);
 
 /* How long daemons may take to end after their ranks have, without sending anything. */
 static const uint64_t CLOSE_NS = UINT64_C(30000000000);
@@ -413,6 +414,21 @@ static void look_back(struct job *job)
     }
 }
 
+/*
+ * Standard error may be full for a moment, which is no reason to end without a word. Its
+ * reader gets less time than one that takes the output of ranks.
+ */
+static void say_last_words(struct job *job)
+{
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 1000000};
+    const uint64_t end = weft_clock_ns() + LAST_WORDS_NS;
+
+    while (job->error_to != NULL && job->error_to->is_waiting && weft_clock_ns() < end) {
+        nanosleep(&pause, NULL);
+        sink_flush(job->error_to);
+    }
+}
+
 /* Nothing is left: neither processes, nor words that were said but not passed on. */
 static void close_job(struct job *job)
 {
@@ -436,6 +452,7 @@ static void close_job(struct job *job)
                wait_for_reader(job)) {
         }
     } while (has_output_failed(job)); /* which may have something to say itself */
+    say_last_words(job);
     pmi_service_close(&job->pmi);
     placement_close(&job->placement);
     environment_close(&job->setup.environment);
@@ -448,6 +465,7 @@ int job_run(const struct plan *plan, int front)
 
     spawn_raise_limit();
     if (!open_job(&job, plan, front)) {
+        say_last_words(&job);
         return job.code != 0 ? job.code : 1;
     }
     if (plan->timeout > 0) {

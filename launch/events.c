@@ -243,5 +243,8 @@ void job_dispatch(struct job *job, uint64_t data)
     case FROM_TOP:
         job_on_top(job);
         break;
+    case FROM_TOP_ROOM:
+        job_on_top_room(job);
+        break;
     }
 }

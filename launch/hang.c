@@ -18,11 +18,13 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,6 +34,13 @@ static const uint64_t PATIENCE_NS = UINT64_C(4000000000); /* with an answer */
 static const uint64_t MS = UINT64_C(1000000);
 
 enum { CLIENTS = 8 };
+
+/* One who has asked by weft-top. */
+struct client {
+    int fd;
+    struct bytes answer; /* what the socket has not taken */
+    uint64_t give_up_at; /* 0: the answer is not known yet */
+};
 
 struct seen {
     uint64_t moves;  /* the sum of what counts */
@@ -54,7 +63,7 @@ struct hang {
     bool is_told;         /* this hang has been */
     bool is_asking;       /* a report is to come */
     const char *asked_by; /* who wants it printed; NULL: nobody */
-    int clients[CLIENTS]; /* who wants it sent */
+    struct client clients[CLIENTS];
     int client_count;
     struct stuck_rank *ranks;
     bool *has_answered; /* by daemon */
@@ -311,10 +320,59 @@ static void note_quiet(struct job *job, int daemon, bool is_quiet)
     }
 }
 
-/* What is more than the socket takes at once is lost: weft-top asks again. */
+static void watch_client_for_room(struct job *job, int fd)
+{
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT,
+                                .data.u64 = (uint64_t)FROM_TOP_ROOM << 32};
+
+    if (epoll_ctl(job->epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        epoll_ctl(job->epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+/* Sends what the client's socket takes. True: the rest waits for room. */
+static bool send_answer(struct job *job, struct client *client)
+{
+    while (client->answer.count > 0) {
+        const ssize_t n = send(client->fd, client->answer.at, client->answer.count,
+                               MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n >= 0) {
+            bytes_drop(&client->answer, (size_t)n);
+        } else if (errno == EAGAIN) {
+            watch_client_for_room(job, client->fd);
+            return true;
+        } else if (errno != EINTR) {
+            return false; /* the client is gone */
+        }
+    }
+    return false;
+}
+
+/* Goes on with the answers, and ends with the clients that have theirs or do not read. */
+static void send_answers(struct job *job, uint64_t now)
+{
+    struct hang *hang = job->hang;
+    int kept = 0;
+
+    for (int i = 0; i < hang->client_count; i++) {
+        struct client *client = &hang->clients[i];
+
+        if (client->give_up_at == 0 ||
+            (send_answer(job, client) && now < client->give_up_at)) {
+            hang->clients[kept++] = *client;
+        } else {
+            bytes_free(&client->answer);
+            close(client->fd); /* which takes it out of the epoll set */
+        }
+    }
+    hang->client_count = kept;
+}
+
 static void answer_clients(struct job *job, const struct bytes *text)
 {
     struct hang *hang = job->hang;
+    const uint64_t now = weft_clock_ns();
     char head[256];
     const int ranks = job->plan->ranks;
     const int nodes = job->setup.layout.nodes;
@@ -323,12 +381,20 @@ static void answer_clients(struct job *job, const struct bytes *text)
                            nodes, nodes == 1 ? "" : "s");
 
     for (int i = 0; i < hang->client_count; i++) {
-        if (send(hang->clients[i], head, (size_t)n, MSG_NOSIGNAL) == n) {
-            (void)!send(hang->clients[i], text->at, text->count, MSG_NOSIGNAL);
+        struct client *client = &hang->clients[i];
+
+        if (client->give_up_at == 0) {
+            bytes_add(&client->answer, head, (size_t)n);
+            bytes_add(&client->answer, text->at, text->count);
+            client->give_up_at = now + PATIENCE_NS;
         }
-        close(hang->clients[i]);
     }
-    hang->client_count = 0;
+    send_answers(job, now);
+}
+
+void job_on_top_room(struct job *job)
+{
+    send_answers(job, weft_clock_ns());
 }
 
 static void say_head(struct job *job)
@@ -434,6 +500,11 @@ uint64_t job_hang_due(const struct job *job)
     if (hang != NULL && hang->is_asking && (due == 0 || hang->give_up_at < due)) {
         due = hang->give_up_at;
     }
+    for (int i = 0; hang != NULL && i < hang->client_count; i++) {
+        const uint64_t end = hang->clients[i].give_up_at;
+
+        due = end != 0 && (due == 0 || end < due) ? end : due;
+    }
     return due;
 }
 
@@ -482,6 +553,7 @@ void job_hang_tend(struct job *job, uint64_t now)
     if (hang->is_asking && now >= hang->give_up_at) {
         report(job); /* of those that have answered */
     }
+    send_answers(job, now);
 }
 
 /* The root need not have ranks itself: it may run on a login node. */
@@ -506,7 +578,7 @@ bool job_hang_ask_for(struct job *job, int fd, bool has_stacks)
         job->hang->client_count == CLIENTS) {
         return false;
     }
-    job->hang->clients[job->hang->client_count++] = fd;
+    job->hang->clients[job->hang->client_count++] = (struct client){.fd = fd};
     ask(job, has_stacks);
     return true;
 }

@@ -264,6 +264,8 @@ uint64_t job_hang_due(const struct job *job);
 void job_hang_tend(struct job *job, uint64_t now);
 void job_hang_ask(struct job *job, const char *head);
 bool job_hang_ask_for(struct job *job, int fd, bool has_stacks);
+/* The socket of one that has asked takes more of its answer. */
+void job_on_top_room(struct job *job);
 void job_on_ask(struct job *job, bool has_stacks);
 void job_on_quiet(struct job *job, const struct frame *frame);
 void job_on_doing(struct job *job, const struct frame *frame, const char *payload);
@@ -397,6 +399,7 @@ enum source {
     FROM_CHILD,
     FROM_CHILD_ERROR,
     FROM_TOP,
+    FROM_TOP_ROOM,
 };
 
 /* From now on what comes from `fd` goes to job_dispatch(). The second is for one that had

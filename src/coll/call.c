@@ -295,6 +295,13 @@ static enum weft_rc make(const struct weft_coll *coll, struct call **out)
 
 /* ---- starting ---- */
 
+/* A member whose collectives are broken returns that as the reason of every failure. */
+static enum weft_rc reason_of(const struct weft_comm *comm, enum weft_rc rc)
+{
+    return rc == WEFT_ERR_PROC_FAILED && !weft_calls_are_whole(comm) ? WEFT_ERR_DISAGREE
+                                                                     : rc;
+}
+
 static void start(struct call *call)
 {
     if (call->algorithm != NULL) {
@@ -397,7 +404,7 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
         weft_engine_leave();
         weft_unlock();
     }
-    return rc;
+    return reason_of(coll->comm, rc);
 }
 
 /* ---- blocking calls ---- */
@@ -424,13 +431,6 @@ static inline uint32_t say(const struct weft_coll *coll, uint64_t bytes)
         weft_calls_keep(calls, number, &says, weft_slots_calls(comm));
     }
     return (uint32_t)says.what;
-}
-
-/* A member whose collectives are broken returns that as the reason of every failure. */
-static enum weft_rc reason_of(const struct weft_comm *comm, enum weft_rc rc)
-{
-    return rc == WEFT_ERR_PROC_FAILED && !weft_calls_are_whole(comm) ? WEFT_ERR_DISAGREE
-                                                                     : rc;
 }
 
 /* A call has freed itself when its request is complete. */
@@ -544,7 +544,10 @@ enum weft_rc weft_coll_node_barrier(const char *name, bool is_last)
         .is_last = is_last,
     };
     struct barrier_wait wait = {
-        .base = {.comm = coll.comm, .missing = look_for_late, .end = end_job},
+        .base = {.comm = coll.comm,
+                 .missing = look_for_late,
+                 .end = end_job,
+                 .is_last = is_last},
         .watch = {begin_barrier_wait, end_barrier_wait},
     };
 
@@ -678,11 +681,12 @@ static __attribute__((noinline)) enum weft_rc run_slowly(const struct weft_coll 
     return is_done ? rc : run_by_messages(coll);
 }
 
-/* A call in slots that are there. */
+/* A call in slots that are there. Neighbours agree in pairs, so that the bytes of this
+ * rank's block say nothing about those of others (weft_coll_common_bytes). */
 static inline enum weft_rc run_at_once(const struct weft_coll *coll)
 {
     struct weft_shape shape = weft_coll_shape(coll, NULL);
-    const uint32_t word = say(coll, shape.bytes);
+    const uint32_t word = say(coll, shape.around == NULL ? shape.bytes : 0);
     bool is_done;
     const enum weft_rc rc = run_in_slots(coll, &shape, coll->comm->slots, word, &is_done);
 
@@ -720,7 +724,7 @@ static enum weft_rc start_again(struct weft_request *request)
     struct call *call = call_of(request->persistent);
 
     if (call->coll.comm->is_revoked) {
-        return WEFT_ERR_PROC_FAILED;
+        return reason_of(call->coll.comm, WEFT_ERR_PROC_FAILED);
     }
     start(call);
     weft_request_hand_out(request);
@@ -807,7 +811,7 @@ enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **
         weft_request_set_persistent(*out, &call->persistent);
         weft_unlock();
     }
-    return rc;
+    return reason_of(coll->comm, rc);
 }
 
 /* ---- for the library ---- */

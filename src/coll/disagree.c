@@ -180,6 +180,9 @@ void weft_disagree_starved(struct weft_comm *comm)
 {
     const struct weft_other self = {.rank = comm->rank, .why = WEFT_GAVE_UP_STARVED};
 
+    if (comm->size < 2) { /* nobody waits for this member */
+        return;
+    }
     weft_lock();
     if ((comm->calls != NULL || weft_calls_make(comm) != NULL) &&
         !weft_comm_is_inter(comm)) {
@@ -429,6 +432,9 @@ static void on_other_call(void *owner, struct weft_peer *from,
             weft_signature_number(last_call(comm).what)) {
         return;
     }
+    if (why_of(&packet) != WEFT_GAVE_UP_NOT && wait->is_last) {
+        return;
+    }
     if (why_of(&packet) != WEFT_GAVE_UP_NOT && !wait->is_warned) {
         wait->is_warned = true; /* the member that knows both calls says so first */
         return;
@@ -529,7 +535,7 @@ static uint32_t root_of(uint64_t what)
            (uint32_t)(what >> 32 & WEFT_SIGNATURE_ROOT_HIGH) << WEFT_SIGNATURE_OP_AT;
 }
 
-/* As "MPI_Reduce of 40 bytes to root 1 with MPI_SUM". */
+/* As "MPI_Reduce of 40 bytes with root 1 by MPI_SUM". */
 static void write_call(const struct weft_signature *says, char *text, size_t size)
 {
     const enum weft_coll_kind kind = weft_signature_kind(says->what);

@@ -64,6 +64,7 @@ struct weft_call_wait {
     int asked;         /* in this round */
     bool is_told;      /* a member has answered */
     bool is_warned;    /* a member has given the communicator up */
+    bool is_last;      /* MPI_Finalize: whoever has given it up comes there, too */
     struct weft_other told;
 };
 

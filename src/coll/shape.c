@@ -122,10 +122,14 @@ static uint64_t block_bytes(const struct weft_coll *coll)
     }
 }
 
-/* Neighbours agree in pairs: a rank without sources may give any count for them. */
+/* Neighbours agree in pairs: a rank without sources may give any count for them. The
+ * counts of MPI_Reduce_scatter are the same on all ranks, and so is their sum. */
 uint64_t weft_coll_common_bytes(const struct weft_coll *coll)
 {
-    return weft_coll_size_count(coll) == 0 && coll->kind != WEFT_COLL_BARRIER &&
+    const bool is_common =
+        weft_coll_size_count(coll) == 0 || coll->kind == WEFT_COLL_REDUCE_SCATTER;
+
+    return is_common && coll->kind != WEFT_COLL_BARRIER &&
                    !weft_coll_facts(coll->kind)->is_around
                ? block_bytes(coll)
                : 0;

@@ -272,6 +272,31 @@ static void check_neighbours(void)
     check_rest(comm);
 }
 
+/* All ranks are sources of the first one, and give no room, because they have no source.
+ * One comes late, and answers while the first rank waits for the others. */
+static void check_star(void)
+{
+    const int in = rank == 0 ? size - 1 : 0;
+    const int root[] = {0};
+    int sources[LENGTH(blocks)];
+    int weights[LENGTH(blocks)];
+    MPI_Comm comm;
+
+    for (int i = 0; i < size; i++) {
+        sources[i] = i + 1;
+        weights[i] = 1;
+    }
+    CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, sources, weights,
+                                         rank == 0 ? 0 : 1, root, weights, MPI_INFO_NULL,
+                                         0, &comm) == MPI_SUCCESS);
+    CHECK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(comm) == MPI_SUCCESS); /* shared memory is there from now on */
+    usleep(rank == 0 ? 0 : rank == 1 ? SLOW_US : 3 * SLOW_US);
+    CHECK(MPI_Neighbor_allgather(given, 10, MPI_INT, taken, rank == 0 ? 10 : 0, MPI_INT,
+                                 comm) == MPI_SUCCESS);
+    check_rest(comm);
+}
+
 /* The first rank has left the communicator, with another call or none, before the others
  * ask it. */
 static void check_freed(bool has_call)
@@ -361,6 +386,7 @@ int main(int argc, char **argv)
         }
         check_legal();
         check_neighbours();
+        check_star();
         for (int i = 0; size > 1 && i < 2; i++) {
             check_freed(i == 0);
             check_late();

@@ -830,14 +830,18 @@ static bool soften(const struct plan *plan, struct app *app)
     return app->ranks > 0;
 }
 
-/* The variable of other launchers, which an option overrides. */
+/* The variable of other launchers, which an option overrides. As for them, zero or a
+ * negative number means that there is no limit. */
 static enum parsed take_timeout_variable(struct plan *plan)
 {
     char *words[] = {"MPIEXEC_TIMEOUT", getenv("MPIEXEC_TIMEOUT"), NULL};
+    char *end;
 
-    return plan->timeout > 0 || words[1] == NULL || words[1][0] == '\0'
-               ? PARSED
-               : parse_timeout(words, &plan->timeout);
+    if (plan->timeout > 0 || words[1] == NULL || words[1][0] == '\0' ||
+        (strtod(words[1], &end) <= 0 && end != words[1] && *end == '\0')) {
+        return PARSED;
+    }
+    return parse_timeout(words, &plan->timeout);
 }
 
 static enum parsed count_ranks(struct plan *plan)

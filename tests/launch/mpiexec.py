@@ -1189,6 +1189,8 @@ def a_variable_and_its_value_may_be_one_word():
 def the_variable_of_other_launchers_limits_the_time():
     mpiexec("-n", 1, "sleep", 1000, variables={"MPIEXEC_TIMEOUT": "0.5"}, code=124, says=["0.5 s"])
     mpiexec("--timeout", 1000, "-n", 1, "true", variables={"MPIEXEC_TIMEOUT": "1e-9"})
+    for no_limit in ("0", "-1", "0.0"):
+        mpiexec("-n", 1, "true", variables={"MPIEXEC_TIMEOUT": no_limit})
     mpiexec("-n", 1, "true", variables={"MPIEXEC_TIMEOUT": "soon"}, code=2,
             says=["^mpiexec: MPIEXEC_TIMEOUT soon: the time must be"])
 

@@ -37,12 +37,20 @@ struct writer {
     char text[STREAM_BYTES];
 };
 
+/* Another program may have made the terminal nonblocking. */
+static bool await_room(int fd)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+    return poll(&room, 1, -1) >= 0 || errno == EINTR;
+}
+
 static bool write_whole(int fd, const char *text, size_t n)
 {
     while (n > 0) {
         const ssize_t written = write(fd, text, n);
 
-        if (written < 0 && errno != EINTR && errno != EAGAIN) {
+        if (written < 0 && errno != EINTR && (errno != EAGAIN || !await_room(fd))) {
             return false;
         }
         text += written > 0 ? written : 0;

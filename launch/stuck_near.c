@@ -11,8 +11,8 @@
 enum {
     SAID_MOST = 8,
     COLLECTIVES_SAID = 24,
-    PLANES = 8
-}; /* the lowest bits of a context: core/comm.h */
+    PLANES = 8, /* the lowest bits of a context: core/comm.h */
+};
 
 /* ---- messages ---- */
 

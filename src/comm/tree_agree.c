@@ -237,7 +237,7 @@ static void set_via(struct weft_comm *via, uint32_t context)
 static void tell(const struct weft_channel *channel, int rank, bool is_answer,
                  enum weft_rc why)
 {
-    static struct weft_agree_word words[WEFT_ERR_ADDRESS + 1];
+    static struct weft_agree_word words[WEFT_ERR_DISAGREE + 1];
     static struct weft_comm via;
     const struct weft_data data = {.buffer = &words[why], .bytes = sizeof(words[why])};
     const int references = via.references;

@@ -130,8 +130,8 @@ struct weft_sched {
     bool goes_on_truncated;       /* after a message that was too long for its buffer */
     bool is_exact; /* a message that is shorter than its receive is an error as well */
     bool reduces_by_call;      /* reduce() calls a function of the user */
-    enum weft_rc receives_end; /* WEFT_OK, or what receives without a message end with
-                                * that    are given up (weft_sched_give_up_receives) */
+    enum weft_rc receives_end; /* WEFT_OK, or the reason with which receives end that
+                                * weft_sched_give_up_receives() gives up */
     int given_up_from;         /* these are the receives from this peer on */
     bool is_patient; /* nobody is woken for it: it waits until somebody polls anyway */
 

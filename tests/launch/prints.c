@@ -7,8 +7,8 @@
  *                        others wait for it
  *   prints order [MODE]  three lines, of which the second passes the buffer by; MODE is
  *                        that of a setvbuf() of the program's own: full, line or none
- *   prints bytes COUNT   so many bytes, in pieces of odd sizes, and lines on standard
- * error
+ *   prints bytes COUNT   so many bytes, in pieces of odd sizes, and lines on
+ *                        standard error
  *
  * The two last ones do not call MPI_Init, though they are linked with MPI.
  */

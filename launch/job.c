@@ -116,8 +116,10 @@ static void go_round(struct job *job)
 {
     struct epoll_event events[EVENTS];
     uint64_t now = weft_clock_ns();
-    int n = epoll_wait(job->epoll, events, EVENTS, patience(job, now));
+    int n;
 
+    tree_watch(job);
+    n = epoll_wait(job->epoll, events, EVENTS, patience(job, now));
     for (int i = 0; i < n; i++) {
         job_dispatch(job, events[i].data.u64);
     }

@@ -377,7 +377,6 @@ static void tend_child(struct job *job, int index, uint64_t now)
                        (int)(TREE_START_NS / SECOND));
         } else {
             say_waiting(job, child, host, now);
-            watch_for_room(job, &child->link, FROM_CHILD, index);
         }
     } else if (is_silent(job, &child->link, now)) {
         lose_child(job, child,
@@ -386,7 +385,6 @@ static void tend_child(struct job *job, int index, uint64_t now)
                    host, (double)patience_with(job, &child->link) / 1e9);
     } else {
         tree_beat_if_due(job, &child->link, now);
-        watch_for_room(job, &child->link, FROM_CHILD, index);
     }
 }
 
@@ -420,7 +418,6 @@ static void tend_up(struct job *job, uint64_t now)
     if (job->setup.beat_ns != 0) {
         tree_beat_if_due(job, up, now);
     }
-    watch_for_room(job, up, FROM_UP, 0);
 }
 
 void tree_tend(struct job *job, uint64_t now)
@@ -437,6 +434,18 @@ void tree_tend(struct job *job, uint64_t now)
     }
     if (tree->has_up && !tree->is_cut_off) {
         tend_up(job, now);
+    }
+}
+
+void tree_watch(struct job *job)
+{
+    for (int i = 0; i < job->tree.child_count; i++) {
+        if (!job->tree.children[i].is_gone) {
+            watch_for_room(job, &job->tree.children[i].link, FROM_CHILD, i);
+        }
+    }
+    if (job->tree.has_up && !job->tree.is_cut_off) {
+        watch_for_room(job, &job->tree.up, FROM_UP, 0);
     }
 }
 

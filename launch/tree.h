@@ -73,6 +73,8 @@ void tree_on_child(struct job *job, int child);
 void tree_on_child_error(struct job *job, int child);
 bool tree_reap(struct job *job, pid_t pid, int status); /* was it one of ours? */
 void tree_tend(struct job *job, uint64_t now);
+/* Before the loop sleeps: it wakes up when a link takes more of the frames that wait. */
+void tree_watch(struct job *job);
 int tree_patience_ms(const struct job *job); /* -1: for ever */
 
 /* We have lost our parent: ends all that we have. */

@@ -265,6 +265,7 @@ FOREIGN = ("PMI", "WEFT_", "SLURM_", "OMPI_", "HYDI_", "MPI_LOCAL", "PBS_", "LSB
 
 
 NO_FOLDER = "/nonexistent"  # where no user has a file of settings
+everywhere = {}  # variables that a script gives to each of its runs
 
 
 def environment(mark, variables=None):
@@ -272,7 +273,7 @@ def environment(mark, variables=None):
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(FOREIGN)}
     kept |= SANITIZERS | {"WEFT_TEST_MARK": mark, "XDG_CONFIG_HOME": NO_FOLDER}
-    kept |= variables or {}
+    kept |= everywhere | (variables or {})
     return {name: value for name, value in kept.items() if value is not None}
 
 

@@ -223,6 +223,7 @@ static void begin_on_node(struct weft_transfer *recv,
     weft_rndv_node_use(recv);
     if (weft_likely(can_share(recv, announce, length))) {
         weft_rndv_node_open_share(recv, announce, weft_transfer_choose_chunk(length));
+        weft_rndv_node_copy_now(recv, length);
         weft_transfer_add_work(recv);
     } else if (announce->address == 0 || weft_remote_is_packed(announce->address) ||
                (recv->data.type != NULL && weft_peer_can_reach(recv->peer))) {

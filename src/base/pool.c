@@ -4,8 +4,9 @@
  */
 #include "base/pool.h"
 
+#include "base/reserve.h"
+
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Relaxed: a caller without the lock asks for a slot that it knows to exist. */
@@ -48,7 +49,7 @@ void weft_pool_init(struct weft_pool *pool, size_t object_size, uint32_t first,
 void weft_pool_fini(struct weft_pool *pool)
 {
     for (int i = 0; i < WEFT_POOL_CHUNKS; i++) {
-        free(pool->chunk[i]);
+        weft_reserve_give(pool->chunk[i]);
     }
     memset(pool, 0, sizeof(*pool));
 }
@@ -63,7 +64,7 @@ static enum weft_rc make_room(struct weft_pool *pool)
         return WEFT_ERR_NOMEM;
     }
     if (pool->chunk[chunk] == NULL) {
-        pool->chunk[chunk] = calloc((size_t)1 << bit, pool->object_size);
+        pool->chunk[chunk] = weft_reserve_take_zeroed(pool->object_size << bit);
     }
     return pool->chunk[chunk] == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
 }

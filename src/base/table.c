@@ -1,7 +1,8 @@
 #include "base/table.h"
 
+#include "base/reserve.h"
+
 #include <assert.h>
-#include <stdlib.h>
 
 enum { SLOTS_LEAST = 8 };
 
@@ -54,7 +55,7 @@ static void *item_in(const struct weft_table *table, uint32_t at)
 static void free_slots(struct weft_table *table)
 {
     if (table->slots != no_slots) {
-        free(table->slots);
+        weft_reserve_give(table->slots);
     }
 }
 
@@ -69,7 +70,7 @@ static bool make_room(struct weft_table *table)
         slots *= 2;
     }
     fresh.mask = slots - 1;
-    fresh.slots = calloc(slots, sizeof(uint64_t *));
+    fresh.slots = weft_reserve_take_zeroed(slots * sizeof(uint64_t *));
     if (fresh.slots == NULL) {
         return false;
     }
@@ -91,7 +92,7 @@ void *weft_table_add(struct weft_table *table, uint64_t key, size_t bytes)
     if (2 * (table->count + table->removed + 1) > table->mask + 1 && !make_room(table)) {
         return NULL;
     }
-    item = calloc(1, bytes);
+    item = weft_reserve_take_zeroed(bytes);
     if (item == NULL) {
         return NULL;
     }
@@ -113,7 +114,7 @@ void weft_table_remove(struct weft_table *table, void *item)
     table->slots[at] = &removed;
     table->removed++;
     table->count--;
-    free(item);
+    weft_reserve_give(item);
 }
 
 void *weft_table_next(const struct weft_table *table, uint32_t *at)
@@ -134,7 +135,7 @@ void weft_table_close(struct weft_table *table)
     void *item;
 
     while ((item = weft_table_next(table, &at)) != NULL) {
-        free(item);
+        weft_reserve_give(item);
     }
     free_slots(table);
     weft_table_open(table);

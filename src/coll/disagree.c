@@ -1,6 +1,7 @@
 #include "coll/disagree.h"
 
 #include "base/clock.h"
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "coll/algorithm.h"
 #include "datatype/reduce.h"
@@ -10,7 +11,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what travels ---- */
@@ -43,7 +43,7 @@ static int rank_of(const struct packet *packet)
 
 struct weft_calls *weft_calls_make(struct weft_comm *comm)
 {
-    comm->calls = calloc(1, sizeof(*comm->calls));
+    comm->calls = weft_reserve_take_zeroed(sizeof(*comm->calls));
     return comm->calls;
 }
 
@@ -113,7 +113,7 @@ void weft_calls_leave(struct weft_comm *comm)
     if (left == NULL) {
         left = &lefts[left_count++ % WEFT_CALLS_LEFT];
     }
-    free(left->calls);
+    weft_reserve_give(left->calls);
     *left = (struct left){comm->context, comm->rank, comm->blocking, weft_clock_ns(),
                           comm->calls};
     comm->calls = NULL;
@@ -122,7 +122,7 @@ void weft_calls_leave(struct weft_comm *comm)
 static void forget_lefts(void)
 {
     for (int i = 0; i < WEFT_CALLS_LEFT; i++) {
-        free(lefts[i].calls);
+        weft_reserve_give(lefts[i].calls);
         lefts[i] = (struct left){0};
     }
 }

@@ -1,5 +1,6 @@
 #include "core/comm.h"
 
+#include "base/reserve.h"
 #include "core/topology.h"
 #include "engine/lock.h"
 
@@ -74,7 +75,7 @@ static void empty(struct weft_comm *comm)
 {
     free(comm->own_name);
     free(comm->choices);
-    free(comm->calls);
+    weft_reserve_give(comm->calls);
     if (comm->errhandler != NULL) {
         weft_errhandler_release(comm->errhandler);
     }

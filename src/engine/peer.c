@@ -3,10 +3,9 @@
  */
 #include "engine/engine.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/hot.h"
-
-#include <stdlib.h>
 
 struct weft_engine weft_engine; /* here, at the bottom of the room */
 
@@ -18,7 +17,7 @@ struct weft_peer *weft_peer_make(uint64_t process)
 struct weft_peer_rare *weft_peer_rare(struct weft_peer *peer)
 {
     if (peer->rare == NULL) {
-        peer->rare = calloc(1, sizeof(*peer->rare));
+        peer->rare = weft_reserve_take_zeroed(sizeof(*peer->rare));
     }
     if (peer->rare == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PEER);
@@ -71,11 +70,11 @@ void weft_peers_close(void)
     uint32_t at = 0;
 
     while ((peer = weft_table_next(&weft_engine.peers, &at)) != NULL) {
-        free(peer->retries);
+        weft_reserve_give(peer->retries);
         if (peer->rare != NULL) {
-            free(peer->rare->why_lost);
-            free(peer->rare->no_connection);
-            free(peer->rare);
+            weft_reserve_give(peer->rare->why_lost);
+            weft_reserve_give(peer->rare->no_connection);
+            weft_reserve_give(peer->rare);
         }
     }
     weft_table_close(&weft_engine.peers);

@@ -9,6 +9,7 @@
 #include "engine/promote.h"
 
 #include "base/log.h"
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/engine.h"
 #include "engine/held.h"
@@ -93,7 +94,7 @@ void weft_promote_close(void)
         struct weft_deaf *deaf = weft_engine.deaf;
 
         weft_engine.deaf = deaf->next;
-        free(deaf);
+        weft_reserve_give(deaf);
     }
 }
 
@@ -228,7 +229,7 @@ struct back {
 static void has_sent(struct weft_op *op, enum weft_rc rc)
 {
     (void)rc; /* whoever is told that the peer is lost ends what waits for this */
-    free((char *)op - offsetof(struct handed, op));
+    weft_reserve_give((char *)op - offsetof(struct handed, op));
 }
 
 /* The first network's packets may be longer than what the second one copies. */
@@ -246,7 +247,7 @@ static enum weft_rc send_handed(struct weft_retry *retry)
             path->packets->send_zcopy(path, &h->header, NULL, 0, h->data, h->len, &h->op);
     }
     if (rc == WEFT_OK) {
-        free(h);
+        weft_reserve_give(h);
     }
     /* Else AGAIN, or the peer is lost, and this with it. */
     return rc == WEFT_OK || rc == WEFT_PENDING ? WEFT_OK : WEFT_AGAIN;
@@ -271,7 +272,7 @@ static void take_back(void *argument, const void *header, const void *data, size
         }
         return;
     }
-    h = malloc(sizeof(*h) + len);
+    h = weft_reserve_take(sizeof(*h) + len);
     if (h == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_SEND);
     }
@@ -616,7 +617,7 @@ static void on_connect_lost(void *owner, uint64_t process, bool has_left, const 
         weft_engine.up.lost(owner, process, has_left, why);
         return;
     }
-    free(weft_peer_rare(peer)->no_connection);
+    weft_reserve_give(weft_peer_rare(peer)->no_connection);
     peer->rare->no_connection = strdup(why);
     if (peer->choice != WEFT_CHOICE_NONE) {
         peer->choice = WEFT_CHOICE_NONE; /* it stays where it is */

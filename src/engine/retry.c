@@ -3,11 +3,11 @@
  */
 #include "engine/engine.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/held.h"
 #include "engine/hot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A control packet that found its queue full. */
@@ -36,7 +36,7 @@ static struct weft_retries *retries_of(struct weft_peer *peer)
     struct weft_engine *e = &weft_engine;
 
     if (peer->retries == NULL) {
-        peer->retries = calloc(1, sizeof(*peer->retries));
+        peer->retries = weft_reserve_take_zeroed(sizeof(*peer->retries));
         if (peer->retries == NULL) {
             weft_wireup_abort(e->job, 1, WEFT_S_OOM_SEND);
         }
@@ -153,7 +153,7 @@ void weft_engine_retry(void)
 
         if (retry_peer(peer)) {
             *at = peer->retries->next;
-            free(peer->retries);
+            weft_reserve_give(peer->retries);
             peer->retries = NULL;
             weft_reason_drop(WEFT_REASON_RETRY);
         } else {
@@ -178,7 +178,7 @@ void weft_engine_fail_retries(struct weft_peer *peer, enum weft_retry_class whic
 
 void weft_retry_free(struct weft_retry *retry)
 {
-    free(retry);
+    weft_reserve_give(retry);
 }
 
 void weft_engine_drop_retries(struct weft_peer *peer, enum weft_retry_class which)
@@ -252,14 +252,14 @@ static enum weft_rc retry_control(struct weft_retry *retry)
     if (try_control(c->path, &c->header, c->data) != WEFT_OK) {
         return WEFT_AGAIN;
     }
-    free(c);
+    weft_reserve_give(c);
     return WEFT_OK;
 }
 
 static void keep_control(struct weft_peer *peer, struct weft_path *path,
                          const struct weft_header *header, const void *data)
 {
-    struct control *kept = malloc(sizeof(*kept));
+    struct control *kept = weft_reserve_take(sizeof(*kept));
 
     if (kept == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);

@@ -4,10 +4,11 @@
  */
 #include "match/match.h"
 
+#include "base/reserve.h"
+
 #include "engine/lock.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_BUCKETS = 16 };
@@ -115,7 +116,7 @@ static enum weft_rc make_room(struct weft_match_index *index)
     while (count < 2 * (alive + 1)) {
         count *= 2;
     }
-    index->buckets = calloc(count, sizeof(struct weft_match_node *));
+    index->buckets = weft_reserve_take_zeroed(count * sizeof(struct weft_match_node *));
     if (index->buckets == NULL) {
         index->buckets = old;
         return WEFT_ERR_NOMEM;
@@ -130,14 +131,14 @@ static enum weft_rc make_room(struct weft_match_index *index)
             struct weft_match_node *next = n->next;
 
             if (is_empty(&n->head)) {
-                free(n);
+                weft_reserve_give(n);
             } else {
                 put_node(index, n);
             }
             n = next;
         }
     }
-    free(old);
+    weft_reserve_give(old);
     return WEFT_OK;
 }
 
@@ -151,7 +152,7 @@ static struct weft_match_node *make_node(struct weft_match_index *index, uint32_
         index->bucket_count == 0) {
         return NULL;
     }
-    n = malloc(sizeof(*n));
+    n = weft_reserve_take(sizeof(*n));
     if (n == NULL) {
         return NULL;
     }
@@ -173,11 +174,11 @@ static void free_index(struct weft_match_index *index)
         while (n != NULL) {
             struct weft_match_node *next = n->next;
 
-            free(n);
+            weft_reserve_give(n);
             n = next;
         }
     }
-    free(index->buckets);
+    weft_reserve_give(index->buckets);
     memset(index, 0, sizeof(*index));
 }
 

@@ -1,10 +1,10 @@
 #include "match/unexpected.h"
 
 #include "base/copy.h"
+#include "base/reserve.h"
 #include "engine/lock.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -26,7 +26,7 @@ static bool has_room(const struct weft_unexpected_buffer *b, uint32_t bytes)
 static struct weft_unexpected *outside(struct weft_unexpected_store *store,
                                        uint32_t bytes)
 {
-    struct weft_unexpected *message = malloc(bytes);
+    struct weft_unexpected *message = weft_reserve_take(bytes);
 
     if (message != NULL) {
         message->buffer = WEFT_UNEXPECTED_OUTSIDE;
@@ -171,7 +171,7 @@ void weft_unexpected_free(struct weft_unexpected_store *store, struct weft_match
     (void)match;
     if (message->buffer == WEFT_UNEXPECTED_OUTSIDE) {
         store->beyond -= message->bytes;
-        free(message);
+        weft_reserve_give(message);
     } else {
         struct weft_unexpected_buffer *b = &store->buffers[message->buffer];
 

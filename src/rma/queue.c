@@ -1,11 +1,11 @@
 #include "rma/queue.h"
 
-#include <stdlib.h>
+#include "base/reserve.h"
 
 enum weft_rc weft_lock_queue_ask(struct weft_lock_queue *queue, int rank,
                                  bool is_exclusive)
 {
-    struct weft_lock_request *request = malloc(sizeof(*request));
+    struct weft_lock_request *request = weft_reserve_take(sizeof(*request));
     struct weft_lock_request **at = &queue->waiting;
 
     if (request == NULL) {
@@ -40,7 +40,7 @@ static bool remove_from(struct weft_lock_request **at, int rank)
 
         if (request->rank == rank) {
             *at = request->next;
-            free(request);
+            weft_reserve_give(request);
             return true;
         }
     }
@@ -62,7 +62,7 @@ static void free_all(struct weft_lock_request *request)
     while (request != NULL) {
         struct weft_lock_request *next = request->next;
 
-        free(request);
+        weft_reserve_give(request);
         request = next;
     }
 }

@@ -1,9 +1,9 @@
 #include "rma/send.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/engine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A packet that has found no room. */
@@ -49,7 +49,7 @@ static enum weft_rc send_again(struct weft_retry *retry)
                                              kept->len, WEFT_SEND_URGENT);
 
     if (rc != WEFT_AGAIN) {
-        free(kept);
+        weft_reserve_give(kept);
     }
     return rc;
 }
@@ -63,7 +63,7 @@ void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
         weft_rma_try(win, peer, kind, data, len) != WEFT_AGAIN) {
         return;
     }
-    kept = malloc(sizeof(*kept) + len);
+    kept = weft_reserve_take(sizeof(*kept) + len);
     if (kept == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
     }

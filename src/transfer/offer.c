@@ -1,11 +1,10 @@
 #include "transfer/offer.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "transfer/rndv_node.h"
 #include "transfer/late_sums.h"
 #include "transfer/sums.h"
-
-#include <stdlib.h>
 
 /* ---- the receiver ---- */
 
@@ -73,7 +72,7 @@ static struct weft_offer *take_slot(struct weft_peer *peer, uint64_t share)
             return offer;
         }
     }
-    return malloc(sizeof(struct weft_offer));
+    return weft_reserve_take(sizeof(struct weft_offer));
 }
 
 const char *weft_offer_on_offer(struct weft_peer *peer,
@@ -133,7 +132,7 @@ static bool take_offer(struct weft_peer *peer, const struct weft_header *header,
         if (offer->context == header->context && offer->tag == header->tag) {
             *out = *offer;
             *at = offer->next;
-            free(offer);
+            weft_reserve_give(offer);
             return true;
         }
     }

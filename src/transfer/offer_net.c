@@ -1,11 +1,11 @@
 #include "transfer/offer_net.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "transfer/accessible.h"
 #include "transfer/rndv_net.h"
 #include "transfer/sums.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -212,7 +212,7 @@ static void remove_at(struct weft_peer *peer, struct weft_key_offer **at)
     struct weft_key_offer *offer = *at;
 
     *at = offer->next;
-    free(offer);
+    weft_reserve_give(offer);
     if (peer->transfers->net.first == NULL) {
         note_all(peer, false);
     }
@@ -259,7 +259,7 @@ const char *weft_offer_net_on_offer(struct weft_peer *from,
     if ((int32_t)(came->number - net->number) <= 0 || from->is_failed) {
         return NULL; /* a second time, or too late */
     }
-    offer = malloc(sizeof(*offer));
+    offer = weft_reserve_take(sizeof(*offer));
     if (offer == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_OFFER);
     }

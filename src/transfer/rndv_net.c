@@ -1,10 +1,10 @@
 #include "transfer/rndv_net.h"
 
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/promote.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -35,7 +35,7 @@ static struct net_op *take_op(uint64_t name, void *memory)
     if (one != NULL) {
         free_ops = one->op.next;
     } else {
-        one = malloc(sizeof(*one));
+        one = weft_reserve_take(sizeof(*one));
         if (one == NULL) {
             weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_SEND);
         }
@@ -46,7 +46,7 @@ static struct net_op *take_op(uint64_t name, void *memory)
 
 static void give_op(struct net_op *one)
 {
-    free(one->memory);
+    weft_reserve_give(one->memory);
     one->op.next = free_ops;
     free_ops = &one->op;
 }
@@ -56,7 +56,7 @@ void weft_rndv_net_close(void)
     while (free_ops != NULL) {
         struct weft_op *next = free_ops->next;
 
-        free(free_ops);
+        weft_reserve_give(free_ops);
         free_ops = next;
     }
 }
@@ -350,8 +350,8 @@ static void *pack_next(struct weft_push *push, size_t n)
     void *packed = push->packed_length == n ? push->packed : NULL;
 
     if (packed == NULL) {
-        free(push->packed);
-        packed = malloc(n);
+        weft_reserve_give(push->packed);
+        packed = weft_reserve_take(n);
         if (packed == NULL) {
             weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_PACK);
         }
@@ -397,7 +397,7 @@ static bool send_next(struct weft_peer *peer, struct weft_push *push)
     if (push->path->zcopy_max == 0) {
         /* Another network has taken the peer, and copies each chunk. What is packed
          * already begins at this offset, and would be sent in place of a later chunk. */
-        free(push->packed);
+        weft_reserve_give(push->packed);
         push->packed = NULL;
         return weft_push_chunk(peer, push);
     }

@@ -1,6 +1,7 @@
 #include "transfer/protocol.h"
 
 #include "base/pool.h"
+#include "base/reserve.h"
 #include "base/texts.h"
 #include "transfer/accessible.h"
 #include "transfer/stage.h"
@@ -9,7 +10,6 @@
 #include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
     SHARE_FROM = 32 * 1024, /* copying together pays from here on */
@@ -386,8 +386,8 @@ static const struct weft_transfer_ops chunks = {.push = weft_push_chunk};
 
 static void free_push(struct weft_push *push)
 {
-    free(push->packed);
-    free(push);
+    weft_reserve_give(push->packed);
+    weft_reserve_give(push);
 }
 
 static enum weft_rc push_again(struct weft_retry *retry)
@@ -413,7 +413,7 @@ static void push_failed(struct weft_retry *retry)
 
 struct weft_push *weft_push_make(struct weft_peer *peer, const struct weft_push *push)
 {
-    struct weft_push *made = malloc(sizeof(*made));
+    struct weft_push *made = weft_reserve_take(sizeof(*made));
 
     if (made == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_CHUNKS);
@@ -473,7 +473,7 @@ bool weft_transfer_is_pushed(const struct weft_transfer *send)
 enum weft_rc weft_transfer_meet(struct weft_peer *peer)
 {
     if (peer->transfers == NULL) {
-        peer->transfers = calloc(1, sizeof(*peer->transfers));
+        peer->transfers = weft_reserve_take_zeroed(sizeof(*peer->transfers));
     }
     return peer->transfers != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
 }
@@ -488,13 +488,13 @@ void weft_transfer_forget(struct weft_peer *peer)
     while (known->offers != NULL) {
         struct weft_offer *next = known->offers->next;
 
-        free(known->offers);
+        weft_reserve_give(known->offers);
         known->offers = next;
     }
     while (known->net.first != NULL) {
         struct weft_key_offer *next = known->net.first->next;
 
-        free(known->net.first);
+        weft_reserve_give(known->net.first);
         known->net.first = next;
     }
     peer->is_noted = false;
@@ -503,6 +503,6 @@ void weft_transfer_forget(struct weft_peer *peer)
 void weft_transfer_leave(struct weft_peer *peer)
 {
     weft_transfer_forget(peer);
-    free(peer->transfers);
+    weft_reserve_give(peer->transfers);
     peer->transfers = NULL;
 }

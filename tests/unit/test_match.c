@@ -7,6 +7,7 @@
  *
  * WEFT_TEST_STEPS sets the steps of each random run, WEFT_TEST_SHOW prints costs.
  */
+#include "no_reserve.h"
 #include "unit.h"
 
 #include "match/match.h"

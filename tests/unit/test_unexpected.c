@@ -5,6 +5,7 @@
  *
  * WEFT_TEST_STEPS sets the steps of the random run.
  */
+#include "no_reserve.h"
 #include "unit.h"
 
 #include "match/unexpected.h"

@@ -1,5 +1,7 @@
 #include "transport/shm/shm.h"
 
+#include "base/reserve.h"
+
 #include <stdlib.h>
 
 static enum weft_rc shm_open(struct weft_upcalls *up, struct weft_node *node,
@@ -46,7 +48,7 @@ static enum weft_rc shm_connect(struct weft_transport *tp, struct weft_peer *pee
     if (!weft_node_has(tp->node, process, &local)) {
         return WEFT_ERR_UNSUPPORTED;
     }
-    path = calloc(1, sizeof(*path));
+    path = weft_reserve_take_zeroed(sizeof(*path));
     if (path == NULL) {
         return WEFT_ERR_NOMEM;
     }
@@ -74,7 +76,7 @@ static void shm_disconnect(struct weft_path *base)
     if (path->next != NULL) {
         path->next->link = path->link;
     }
-    free(path);
+    weft_reserve_give(path);
 }
 
 /* The last look before sleeping. */

@@ -9,9 +9,12 @@
  *   unexpected        rank 1 receives what it has taken before without a receive for it
  *   sendrecv          rank 0 with itself
  *   put, get, fetch, flush  rank 0 on allocated memory of rank 1, in one epoch
- * FILE is an empty file, in whose memory rank 0 counts the groups that it
- * has sent.  All else uses other calls than the counted ones, so that a counter can be
- * told to look at those only. */
+ *   allreduce, bcast, barrier  both ranks, rank 1 is the root; rank 0 comes a little
+ *                     later than rank 1, so that it seldom waits
+ *
+ * FILE is an empty file, in whose memory rank 0 counts the groups that it has sent, and
+ * rank 1 its collective calls.  All else uses other calls than the counted ones, so that
+ * a counter can be told to look at those only. */
 #include "bench.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -21,8 +24,8 @@
 enum { GROUPS = 40, GROUP = 16, DATA = 1, GO = 2 };
 
 static const char *which;
-static char in[8], out[8];
-static _Atomic int *sent; /* groups; shared */
+static _Alignas(8) char in[8], out[8];
+static _Atomic int *sent; /* groups, or calls that have begun; shared */
 
 static int is(const char *name)
 {
@@ -109,6 +112,34 @@ static void one_sided(void)
     MPI_Win_free(&win);
 }
 
+/* Rank 0 comes when rank 1 is most likely in the call, and is not yet asleep there. */
+static void meet(int call)
+{
+    enum { TURNS = 2000 };
+
+    if (me == 1) {
+        atomic_store(sent, call + 1);
+        return;
+    }
+    while (atomic_load(sent) <= call)
+        sched_yield();
+    for (volatile int i = 0; i < TURNS; i++) {
+    }
+}
+
+static void collectives(void)
+{
+    for (int i = 0; i < GROUPS * GROUP; i++) {
+        meet(i);
+        if (is("allreduce"))
+            MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        else if (is("bcast"))
+            MPI_Bcast(in, 8, MPI_BYTE, 1, MPI_COMM_WORLD);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 static void pair(void)
 {
     MPI_Request requests[GROUP];
@@ -141,9 +172,12 @@ int main(int argc, char **argv)
         self();
     else if (is("put") || is("get") || is("fetch") || is("flush"))
         one_sided();
+    else if (is("allreduce") || is("bcast") || is("barrier"))
+        collectives();
     else
         pair();
-    MPI_Barrier(MPI_COMM_WORLD);
+    tell(0); /* no barrier: one case counts those */
+    tell(1);
     MPI_Finalize();
     return 0;
 }

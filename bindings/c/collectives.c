@@ -19,13 +19,15 @@
 /* Notes the call in the black box. */
 static void record(const struct weft_call *call)
 {
-    const uint64_t given = weft_record_bytes(call->send.count, call->send.datatype);
-    const uint64_t taken = weft_record_bytes(call->recv.count, call->recv.datatype);
+    uint64_t bytes = weft_record_bytes(call->send.count, call->send.datatype);
 
+    if (bytes == 0) {
+        bytes = weft_record_bytes(call->recv.count, call->recv.datatype);
+    }
     weft_record_begin(call->number, call->site, call->comm, WEFT_PLANE_COLL,
                       weft_coll_facts(call->kind)->is_rooted ? call->root
                                                              : WEFT_DOING_UNKNOWN,
-                      MPI_ANY_TAG, given > 0 ? given : taken);
+                      MPI_ANY_TAG, bytes);
 }
 
 static int run(const struct weft_call *call)

@@ -91,15 +91,18 @@ static struct part part_of(const struct weft_call *call, const struct weft_comm 
 static int check_in_place(const struct weft_call *call, struct weft_comm *comm,
                           struct part part)
 {
-    const bool is_scatter =
-        call->kind == WEFT_COLL_SCATTER || call->kind == WEFT_COLL_SCATTERV;
-    const bool may = !weft_comm_is_inter(comm) && part.gives && part.gets &&
-                     !weft_coll_facts(call->kind)->is_around;
-    const bool is_wrong =
-        (part.gives && is_in_place(&call->send) && !(may && !is_scatter)) ||
-        (part.gets && is_in_place(&call->recv) && !(may && is_scatter));
+    const bool gives_in_place = part.gives && is_in_place(&call->send);
+    const bool gets_in_place = part.gets && is_in_place(&call->recv);
+    bool is_scatter;
+    bool may;
 
-    if (weft_likely(!is_wrong)) {
+    if (weft_likely(!gives_in_place && !gets_in_place)) {
+        return MPI_SUCCESS;
+    }
+    is_scatter = call->kind == WEFT_COLL_SCATTER || call->kind == WEFT_COLL_SCATTERV;
+    may = !weft_comm_is_inter(comm) && part.gives && part.gets &&
+          !weft_coll_facts(call->kind)->is_around;
+    if (may && !(is_scatter ? gives_in_place : gets_in_place)) {
         return MPI_SUCCESS;
     }
     return weft_raise_comm(comm, call->function, WEFT_E_BUFFER_IN_PLACE);
@@ -286,10 +289,11 @@ int weft_check_call(const struct weft_call *call, struct weft_coll *coll)
     *coll = (struct weft_coll){
         .name = call->function, .kind = call->kind, .root = call->root};
     err = check_comm(call, coll);
-    return err == MPI_SUCCESS ? check_data(call, coll) : err;
+    return err == MPI_SUCCESS && call->kind != WEFT_COLL_BARRIER ? check_data(call, coll)
+                                                                 : err;
 }
 
-void weft_coll_forget(struct weft_coll *coll)
+void weft_coll_forget_lists(struct weft_coll *coll)
 {
     free((void *)(uintptr_t)coll->send.types);
     free((void *)(uintptr_t)coll->recv.types);

@@ -38,7 +38,16 @@ struct weft_call {
  * besides is freed by weft_coll_forget(), also after a failure.
  */
 int weft_check_call(const struct weft_call *call, struct weft_coll *coll);
-void weft_coll_forget(struct weft_coll *coll);
+void weft_coll_forget_lists(struct weft_coll *coll);
+
+/* Only calls with types of their own, and those of neighbourhoods, have lists. */
+static inline void weft_coll_forget(struct weft_coll *coll)
+{
+    if (weft_unlikely(coll->send.types != NULL || coll->recv.types != NULL ||
+                      coll->around.sources != NULL)) {
+        weft_coll_forget_lists(coll);
+    }
+}
 
 /* An operation that is defined for a type. */
 int weft_check_op(const char *function, struct weft_comm *comm, MPI_Op op,

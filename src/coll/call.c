@@ -418,10 +418,10 @@ static inline uint32_t say(const struct weft_coll *coll, uint64_t bytes)
     struct weft_calls *calls = comm->calls;
     struct weft_signature says;
 
-    if (weft_unlikely(weft_comm_is_inter(comm))) {
-        return 0;
-    }
-    if (weft_unlikely(calls == NULL)) {
+    if (weft_unlikely(calls == NULL)) { /* as it always is between two groups */
+        if (weft_comm_is_inter(comm)) {
+            return 0;
+        }
         weft_lock(); /* another thread may be told of a member that waits */
         calls = comm->calls != NULL ? comm->calls : weft_calls_make(comm);
         weft_unlock();

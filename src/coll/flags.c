@@ -221,9 +221,7 @@ static int fold_part(const struct run *run, int last, uint64_t offset, uint64_t 
     const char *data = weft_slots_data(run->slots, last, &shown);
     int other = shown != all ? last : -1;
 
-    if (bytes > 0) { /* else there may be no buffer */
-        memcpy(to, data + offset, bytes);
-    }
+    weft_copy(to, data + offset, bytes); /* of no bytes there may be no buffer */
     for (int rank = last - 1; rank >= 0; rank--) {
         data = weft_slots_data(run->slots, rank, &shown);
         other = weft_unlikely(shown != all) ? rank : other;

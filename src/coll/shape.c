@@ -2,14 +2,9 @@
 
 #include "coll/surroundings.h"
 
-int weft_coll_peers(const struct weft_coll *coll, bool is_send)
+int weft_coll_block_peers(const struct weft_coll *coll, bool is_send)
 {
-    const struct weft_coll_facts *facts = weft_coll_facts(coll->kind);
-
-    if (!(is_send ? facts->has_send_blocks : facts->has_recv_blocks)) {
-        return 1;
-    }
-    if (facts->is_around) {
+    if (weft_coll_facts(coll->kind)->is_around) {
         return is_send ? coll->around.out : coll->around.in;
     }
     return coll->comm->peers;
@@ -26,7 +21,7 @@ static uint64_t elements_of_all(const struct weft_coll *coll)
     return all;
 }
 
-uint64_t weft_coll_elements(const struct weft_coll *coll, bool is_send)
+uint64_t weft_coll_block_elements(const struct weft_coll *coll, bool is_send)
 {
     const struct weft_coll_side *side = is_send ? &coll->send : &coll->recv;
 
@@ -160,7 +155,7 @@ struct weft_shape weft_coll_shape(const struct weft_coll *coll, uint64_t *sizes)
         shape.is_plain = !weft_operation_is_user(coll->op) && type->size > 0 &&
                          weft_datatype_is_dense(type, 2);
     }
-    if (weft_coll_size_count(coll) > 0) {
+    if (sizes != NULL) {
         add_sizes(coll, &shape, sizes);
     }
     return shape;

@@ -69,10 +69,33 @@ static inline const struct weft_coll_facts *weft_coll_facts(enum weft_coll_kind 
 }
 
 /* How many blocks this rank gives (is_send), or gets: one, or one for each peer. */
-int weft_coll_peers(const struct weft_coll *coll, bool is_send);
+int weft_coll_block_peers(const struct weft_coll *coll, bool is_send);
+
+static inline int weft_coll_peers(const struct weft_coll *coll, bool is_send)
+{
+    const struct weft_coll_facts *facts = weft_coll_facts(coll->kind);
+
+    return (is_send ? facts->has_send_blocks : facts->has_recv_blocks)
+               ? weft_coll_block_peers(coll, is_send)
+               : 1;
+}
 
 /* Elements in all blocks of a side that follow each other. */
-uint64_t weft_coll_elements(const struct weft_coll *coll, bool is_send);
+uint64_t weft_coll_block_elements(const struct weft_coll *coll, bool is_send);
+
+static inline uint64_t weft_coll_elements(const struct weft_coll *coll, bool is_send)
+{
+    switch (coll->kind) {
+    case WEFT_COLL_BCAST: /* these have one block on each side */
+    case WEFT_COLL_REDUCE:
+    case WEFT_COLL_ALLREDUCE:
+    case WEFT_COLL_SCAN:
+    case WEFT_COLL_EXSCAN:
+        return (uint64_t)(is_send ? coll->send.count : coll->recv.count);
+    default:
+        return weft_coll_block_elements(coll, is_send);
+    }
+}
 
 /*
  * The shape of a call. `sizes` has room for the sizes of all blocks that it gives and

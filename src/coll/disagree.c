@@ -47,29 +47,36 @@ struct weft_calls *weft_calls_make(struct weft_comm *comm)
     return comm->calls;
 }
 
-/* The call of that number; false: it is not made yet, or forgotten, or being made. */
+/* The call of that number, and the calls in slots before it; false: it is not made yet,
+ * or forgotten, or being made. */
 static bool find_call(struct weft_calls *calls, uint32_t number,
-                      struct weft_signature *out)
+                      struct weft_signature *out, uint32_t *in_slots)
 {
     const uint32_t at = number % WEFT_CALLS_KEPT;
 
     out->what = atomic_load_explicit(&calls->ring[at].what, memory_order_acquire);
     out->bytes = atomic_load_explicit(&calls->ring[at].bytes, memory_order_relaxed);
+    *in_slots = atomic_load_explicit(&calls->ring[at].in_slots, memory_order_relaxed);
     atomic_thread_fence(memory_order_acquire);
     return out->what != 0 && weft_signature_number(out->what) == number &&
            atomic_load_explicit(&calls->ring[at].what, memory_order_relaxed) == out->what;
 }
 
-static uint32_t calls_in_slots(const struct weft_calls *calls, uint32_t number)
+/* These three are for the thread that makes the last call, or while that thread waits. */
+static uint32_t last_at(const struct weft_comm *comm)
 {
-    return atomic_load_explicit(&calls->ring[number % WEFT_CALLS_KEPT].in_slots,
+    return comm->blocking % WEFT_CALLS_KEPT;
+}
+
+static uint32_t last_in_slots(const struct weft_comm *comm)
+{
+    return atomic_load_explicit(&comm->calls->ring[last_at(comm)].in_slots,
                                 memory_order_relaxed);
 }
 
-/* The last call, by the thread that makes it, or while that thread waits. */
 static struct weft_signature last_call(const struct weft_comm *comm)
 {
-    const uint32_t at = comm->blocking % WEFT_CALLS_KEPT;
+    const uint32_t at = last_at(comm);
 
     return (struct weft_signature){
         atomic_load_explicit(&comm->calls->ring[at].what, memory_order_relaxed),
@@ -286,7 +293,7 @@ bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
     peer = weft_peer_get(weft_comm_process(wait->comm, rank));
     if (peer != NULL && !peer->is_self && may_ask(peer)) {
         send(peer, WEFT_PKT_CALL, wait->comm->context, wait->comm->rank, &mine,
-             calls_in_slots(wait->comm->calls, wait->comm->blocking), 0);
+             last_in_slots(wait->comm), 0);
     }
     return true;
 }
@@ -352,12 +359,13 @@ static void answer_left(const struct left *left, struct weft_peer *from,
         weft_signature_numbered((uint64_t)WEFT_SIGNATURE_FREE << WEFT_SIGNATURE_KIND_AT,
                                 number),
         0};
+    uint32_t in_slots;
 
     if (left->calls != NULL && left->calls->is_broken) {
         send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0,
              why_broken(left->calls));
     } else if ((ahead != 0 && ahead < WEFT_SIGNATURE_NUMBERS / 2) ||
-               (left->calls != NULL && find_call(left->calls, number, &mine) &&
+               (left->calls != NULL && find_call(left->calls, number, &mine, &in_slots) &&
                 !is_alike(&mine, theirs))) {
         send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0, 0);
     }
@@ -374,6 +382,8 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     struct weft_signature theirs;
     struct weft_signature mine;
     uint32_t number;
+    uint32_t in_slots;
+    bool is_known;
 
     (void)owner;
     read_packet(header, data, len, from, &packet);
@@ -390,12 +400,12 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
         return;
     }
     number = weft_signature_number(theirs.what);
-    if (find_call(comm->calls, number, &mine) && !is_alike(&mine, &theirs)) {
+    is_known = find_call(comm->calls, number, &mine, &in_slots);
+    if (is_known && !is_alike(&mine, &theirs)) {
         send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0, 0);
         return;
     }
-    if (find_call(comm->calls, number, &mine) &&
-        calls_in_slots(comm->calls, number) != packet.in_slots) {
+    if (is_known && in_slots != packet.in_slots) {
         send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0,
              WEFT_GAVE_UP_DISAGREED);
         return;

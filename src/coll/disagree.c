@@ -7,6 +7,7 @@
 #include "datatype/reduce.h"
 #include "engine/engine.h"
 #include "engine/held.h"
+#include "engine/promote.h"
 #include "p2p/p2p.h"
 
 #include <ctype.h>
@@ -87,7 +88,7 @@ static struct weft_signature last_call(const struct weft_comm *comm)
 /* ---- communicators that this process has freed ---- */
 
 /* Members that wait have asked by then. */
-#define LEFT_NS (UINT64_C(2) * WEFT_DISAGREE_NS * WEFT_DISAGREE_LONGEST)
+#define LEFT_NS (UINT64_C(128) * WEFT_DISAGREE_NS)
 
 /* The next call is the one that was not made. */
 static struct left {
@@ -273,12 +274,14 @@ static void send(struct weft_peer *to, enum weft_packet kind, uint32_t context, 
     }
 }
 
-/* Members on other hosts are not asked: that was not tried for long enough. */
+/* Members on other hosts are not asked: their questions were not tried for long enough.
+ */
 static bool may_ask(const struct weft_peer *peer)
 {
     uint32_t local;
 
-    return weft_node_has(&weft_engine.node, peer->process, &local);
+    return !peer->is_self && !peer->is_failed &&
+           weft_node_has(&weft_engine.node, peer->process, &local);
 }
 
 bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
@@ -289,9 +292,9 @@ bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
     if (wait->asked == WEFT_DISAGREE_ASKED) {
         return false;
     }
-    wait->asked++;
     peer = weft_peer_get(weft_comm_process(wait->comm, rank));
-    if (peer != NULL && !peer->is_self && may_ask(peer)) {
+    if (peer != NULL && may_ask(peer)) {
+        wait->asked++;
         send(peer, WEFT_PKT_CALL, wait->comm->context, wait->comm->rank, &mine,
              last_in_slots(wait->comm), 0);
     }

@@ -10,12 +10,13 @@
  *   in messages        a message of a collective that is longer or shorter than the
  *                      receive is an error (sched.h, `is_exact`)
  *   by asking          a member that has waited for WEFT_DISAGREE_NS asks the members
- *                      that it waits for, and again after twice the time. It sends the
- *                      signature of its call. A member that has made another call under
- *                      the same number, or has freed the communicator instead, answers;
- *                      all others are silent. A member that is behind, or ahead by more
- *                      than it remembers, is no error. Members
- *                      on other hosts are not asked.
+ *                      that it waits for, and again after twice the time, at last every
+ *                      2.4 s. It sends the signature of its call. A member that has made
+ *                      another call under the same number, or has freed the communicator
+ *                      instead, answers; all others are silent. A member that is behind,
+ *                      or ahead by more than it remembers, is no error.
+ *
+ * Members on other hosts are not asked.
  *
  * Sizes that differ end the call alone. Calls of different kinds, roots or operations,
  * and waits that were ended, break the communicator: every later collective on it returns
@@ -32,10 +33,10 @@
 
 enum {
     WEFT_DISAGREE_NS = 300 * 1000 * 1000,
-    WEFT_DISAGREE_LONGEST = 64, /* times as long: the longest pause between two rounds */
-    WEFT_DISAGREE_ASKED = 16,   /* members, in one round */
-    WEFT_CALLS_KEPT = 8,        /* more than members can be apart in slots */
-    WEFT_CALLS_LEFT = 64,       /* communicators that were freed last */
+    WEFT_DISAGREE_LONGEST = 8, /* times as long: the longest pause between two rounds */
+    WEFT_DISAGREE_ASKED = 16,  /* members, in one round */
+    WEFT_CALLS_KEPT = 8,       /* more than members can be apart in slots */
+    WEFT_CALLS_LEFT = 64,      /* communicators that were freed last */
 };
 
 /* Why a member makes no more collective calls on a communicator. */
@@ -123,8 +124,8 @@ void weft_call_wait_end(struct weft_call_wait *wait);
 /* For missing(): asks a member; false: enough are asked in this round. */
 bool weft_call_wait_ask(struct weft_call_wait *wait, int rank);
 
-/* For missing(): if it has found no member to ask, asks all from the rank `first` on: one
- * of them may have broken the communicator. */
+/* For missing(): if it has found no member to ask, asks all to whom a way leads, from the
+ * rank `first` on: one of them may have broken the communicator. */
 void weft_call_wait_ask_all(struct weft_call_wait *wait, int first);
 
 /* For end(): tells a member that this process makes no more collective calls there. */

@@ -374,6 +374,21 @@ static void answer_left(const struct left *left, struct weft_peer *from,
     }
 }
 
+/* A member that asks says as much as one that answers: a thread that waits in the call of
+ * that number need not ask it. */
+static void hear(struct weft_comm *comm, int rank, const struct weft_signature *theirs)
+{
+    struct weft_call_wait *wait = comm->calls->waiting;
+
+    if (wait != NULL && !wait->is_told &&
+        weft_signature_number(theirs->what) ==
+            weft_signature_number(last_call(comm).what)) {
+        wait->is_told = true;
+        wait->told = (struct weft_other){.rank = rank, .says = *theirs};
+        weft_engine_timer_expire(&wait->timer);
+    }
+}
+
 /* A member asks. What broke the communicator is told to members that made neither call,
  * too. */
 static void on_call(void *owner, struct weft_peer *from, const struct weft_header *header,
@@ -406,6 +421,7 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     is_known = find_call(comm->calls, number, &mine, &in_slots);
     if (is_known && !is_alike(&mine, &theirs)) {
         send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0, 0);
+        hear(comm, rank_of(&packet), &theirs);
         return;
     }
     if (is_known && in_slots != packet.in_slots) {

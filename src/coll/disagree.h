@@ -13,8 +13,9 @@
  *                      that it waits for, and again after twice the time, at last every
  *                      2.4 s. It sends the signature of its call. A member that has made
  *                      another call under the same number, or has freed the communicator
- *                      instead, answers; all others are silent. A member that is behind,
- *                      or ahead by more than it remembers, is no error.
+ *                      instead, answers, and knows from then on, too; all others are
+ *                      silent. A member that is behind, or ahead by more than it
+ *                      remembers, is no error.
  *
  * Members on other hosts are not asked.
  *

@@ -106,14 +106,20 @@ static void look_at_buffers(struct weft_shared *shared)
     look_at(shared, &shared->shown.gets, true);
 }
 
-/* With the lock: a piece of ours could not be moved, so that somebody has died, or ends
- * the job. */
-static void await_end(struct weft_shared *shared)
+/* With the lock: a piece of ours could not be moved. A member has died, or has given the
+ * communicator up, or ends the job. */
+static void end_if_stuck(const struct weft_shared *shared)
 {
-    if (weft_clock_ns() - shared->stuck_since > STUCK_NS) {
+    if (shared->stuck_since != 0 && weft_clock_ns() - shared->stuck_since > STUCK_NS) {
         weft_wireup_abort(weft_engine.job, MPI_ERR_BUFFER,
                           "the memory of a member cannot be read or written any more");
     }
+}
+
+/* Where no timer asks members, because there was no memory for it. */
+static void await_end(const struct weft_shared *shared)
+{
+    end_if_stuck(shared);
     weft_unlock();
     weft_wait_moment();
     weft_lock();
@@ -154,11 +160,13 @@ const struct weft_comm *weft_shared_waiting(int *missing)
     return shared != NULL ? shared->comm : NULL;
 }
 
-/* A member that has shown its buffers says which call it makes; others are asked. */
+/* A member that has shown its buffers says which call it makes. Others are asked, and so
+ * is one that has given up: it may have heard of a member that makes another call. */
 static void look_for_missing(struct weft_call_wait *base, int first)
 {
     const struct weft_shared *shared = ((struct news_wait *)base)->shared;
 
+    end_if_stuck(shared);
     for (int rank = first; rank < shared->n; rank++) {
         const struct weft_board_entry *entry = &shared->board->entries[rank];
         uint32_t word;
@@ -166,7 +174,7 @@ static void look_for_missing(struct weft_call_wait *base, int first)
         if (rank == shared->rank) {
             continue;
         }
-        if (is_missing(shared, rank)) {
+        if (is_missing(shared, rank) || !weft_shared_stays(shared, rank)) {
             if (!weft_call_wait_ask(base, rank)) {
                 base->next = rank;
                 return;
@@ -238,7 +246,7 @@ static enum weft_rc await(struct weft_shared *shared, uint32_t seen)
     } else if (shared->comm->is_revoked ||
                weft_p2p_failed_from(shared->comm, 0) != MPI_UNDEFINED) {
         rc = give_up(shared);
-    } else if (shared->stuck_since != 0) {
+    } else if (shared->stuck_since != 0 && shared->comm->calls == NULL) {
         await_end(shared);
     } else {
         wait_for_news(shared, seen);

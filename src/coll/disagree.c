@@ -332,15 +332,23 @@ static void read_packet(const struct weft_header *header, const void *data, size
     memcpy(packet, data, sizeof(*packet));
 }
 
-/* The communicator that a packet names, unless this process has freed it. */
-static struct weft_comm *comm_of(const struct packet *packet)
+/* The communicator that a packet names. It is there until all members have freed it. */
+static struct weft_comm *comm_of_any(const struct packet *packet)
 {
     struct weft_comm *comm = weft_comm_of_context(packet->context);
 
-    return comm != NULL && comm->context == packet->context && comm->references > 0 &&
+    return comm != NULL && comm->context == packet->context &&
                    !weft_comm_is_inter(comm) && rank_of(packet) < comm->size
                ? comm
                : NULL;
+}
+
+/* The same, unless this process has freed it. */
+static struct weft_comm *comm_of(const struct packet *packet)
+{
+    struct weft_comm *comm = comm_of_any(packet);
+
+    return comm != NULL && comm->references > 0 ? comm : NULL;
 }
 
 /* The reason that members are told of a broken communicator. */
@@ -490,7 +498,7 @@ static void on_calls_end(void *owner, struct weft_peer *from,
 
     (void)owner;
     read_packet(header, data, len, from, &packet);
-    if (comm_of(&packet) != NULL && ending_count < ENDINGS) {
+    if (comm_of_any(&packet) != NULL && ending_count < ENDINGS) {
         endings[ending_count++] = packet;
         weft_reason_add(WEFT_REASON_READY);
     }
@@ -498,15 +506,20 @@ static void on_calls_end(void *owner, struct weft_peer *from,
 
 static void end_calls(const struct packet *packet)
 {
-    struct weft_comm *comm = weft_comm_of_context(packet->context);
+    struct weft_comm *comm = comm_of_any(packet);
     const struct weft_other other = {
         .rank = rank_of(packet),
         .says = {packet->what, packet->bytes},
         .why = why_of(packet),
     };
 
-    if (comm != NULL && (comm->calls != NULL || weft_calls_make(comm) != NULL) &&
-        !comm->calls->is_broken) {
+    if (comm == NULL) {
+        return;
+    }
+    if (comm->references == 0) { /* freed: the member waits for messages to be dropped */
+        weft_p2p_revoke(comm);
+    } else if ((comm->calls != NULL || weft_calls_make(comm) != NULL) &&
+               !comm->calls->is_broken) {
         note(comm, &other, true);
     }
 }

@@ -383,6 +383,24 @@ static void check_gone(enum kind kind)
     check_rest(comm);
 }
 
+/* The first rank has freed the communicator. All others have announced long messages to
+ * it, which it will never receive. */
+static void check_announced(bool is_used)
+{
+    MPI_Comm comm = make_comm(is_used);
+
+    for (int i = 0; i < size; i++) {
+        blocks[i] = MOST / size;
+        places[i] = i * blocks[i];
+    }
+    if (rank > 0) {
+        CHECK(MPI_Alltoallv(given, blocks, places, MPI_INT, taken, blocks, places,
+                            MPI_INT, comm) != MPI_SUCCESS);
+    }
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+}
+
 /* All ranks draw the same pairs of calls; the last rank makes the second call of each. */
 static void check_random(unsigned seed, int count)
 {
@@ -426,6 +444,7 @@ int main(int argc, char **argv)
             check_freed(i == 0);
             check_late();
             check_unseen();
+            check_announced(i == 0);
         }
         if (size > 2) {
             check_gone(BCAST);

@@ -28,6 +28,7 @@
 struct call {
     struct weft_sched sched;           /* first */
     struct weft_persistent persistent; /* of a persistent request, else empty */
+    struct weft_open_call open;        /* of a call that is not blocking, while it runs */
     struct weft_coll coll;
     const struct weft_algorithm *algorithm; /* NULL: between two groups */
     struct weft_graph graph;
@@ -242,6 +243,7 @@ static void done(struct weft_sched *sched, enum weft_rc rc)
     struct call *call = (struct call *)sched;
 
     weft_assert_locked();
+    weft_open_call_end(&call->open);
     if (weft_unlikely(rc == WEFT_ERR_PROC_FAILED)) {
         revoke(call->coll.comm);
     }
@@ -308,6 +310,34 @@ static void start(struct call *call)
         weft_choices_count(call->algorithm);
     }
     weft_sched_start(&call->sched);
+}
+
+/* Members with which messages are left wait for them, and learn that they do not come. */
+static void end_open(struct weft_open_call *open)
+{
+    struct call *call = (struct call *)((char *)open - offsetof(struct call, open));
+
+    for (uint32_t i = 0; i < call->graph.step_count; i++) {
+        const struct weft_step *step = &call->graph.steps[i];
+
+        if ((step->kind == WEFT_STEP_SEND || step->kind == WEFT_STEP_RECV) &&
+            !weft_sched_is_over(&call->sched, i)) {
+            weft_disagree_tell(open->comm, route(&call->sched, step->peer).rank);
+        }
+    }
+    weft_sched_fail(&call->sched, open->comm->calls->other.why == WEFT_GAVE_UP_STARVED
+                                      ? WEFT_ERR_NOMEM
+                                      : WEFT_ERR_DISAGREE);
+}
+
+static void start_open(struct call *call)
+{
+    if (!weft_comm_is_inter(call->coll.comm)) {
+        call->open.comm = call->coll.comm;
+        call->open.end = end_open;
+        weft_open_call_begin(&call->open);
+    }
+    start(call);
 }
 
 int weft_coll_number(struct weft_comm *comm)
@@ -399,7 +429,7 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
     const enum weft_rc rc = begin_new(coll, &call, out);
 
     if (rc == WEFT_OK) {
-        start(call);
+        start_open(call);
         weft_request_hand_out(*out);
         weft_engine_leave();
         weft_unlock();
@@ -460,7 +490,7 @@ static bool tell(void *argument, int peer)
 {
     struct message_wait *wait = argument;
 
-    weft_call_wait_tell(&wait->base, route(&wait->call->sched, peer).rank);
+    weft_disagree_tell(wait->base.comm, route(&wait->call->sched, peer).rank);
     return true;
 }
 
@@ -726,7 +756,7 @@ static enum weft_rc start_again(struct weft_request *request)
     if (call->coll.comm->is_revoked) {
         return reason_of(call->coll.comm, WEFT_ERR_PROC_FAILED);
     }
-    start(call);
+    start_open(call);
     weft_request_hand_out(request);
     return WEFT_OK;
 }

@@ -140,6 +140,51 @@ static bool is_alike(const struct weft_signature *a, const struct weft_signature
     return weft_signature_is_alike(a->what, b->what) && a->bytes == b->bytes;
 }
 
+/* ---- nonblocking calls under way ---- */
+
+static struct weft_open_call *open_calls;
+
+void weft_open_call_begin(struct weft_open_call *open)
+{
+    weft_assert_locked();
+    open->is_ended = false;
+    open->next = open_calls;
+    open->at = &open_calls;
+    if (open_calls != NULL) {
+        open_calls->at = &open->next;
+    }
+    open_calls = open;
+}
+
+void weft_open_call_end(struct weft_open_call *open)
+{
+    weft_assert_locked();
+    if (open->at == NULL) {
+        return;
+    }
+    *open->at = open->next;
+    if (open->next != NULL) {
+        open->next->at = open->at;
+    }
+    open->at = NULL;
+}
+
+/* The end of one may end others, so the list is looked at from its beginning again. */
+static void end_open_calls(const struct weft_comm *comm)
+{
+    struct weft_open_call *open = open_calls;
+
+    while (open != NULL) {
+        if (open->comm == comm && !open->is_ended) {
+            open->is_ended = true;
+            open->end(open);
+            open = open_calls;
+        } else {
+            open = open->next;
+        }
+    }
+}
+
 /* ---- the end of collectives on a communicator ---- */
 
 static void note(struct weft_comm *comm, const struct weft_other *other, bool is_broken)
@@ -154,6 +199,7 @@ static void note(struct weft_comm *comm, const struct weft_other *other, bool is
         if (calls->waiting != NULL) {
             calls->waiting->end(calls->waiting); /* revoking may free what it looks at */
         }
+        end_open_calls(comm);
         weft_p2p_revoke(comm);
     }
 }
@@ -535,14 +581,14 @@ static void end_ready(void)
     }
 }
 
-void weft_call_wait_tell(const struct weft_call_wait *wait, int rank)
+void weft_disagree_tell(const struct weft_comm *comm, int rank)
 {
-    const struct weft_signature mine = last_call(wait->comm);
-    struct weft_peer *peer = weft_peer_get(weft_comm_process(wait->comm, rank));
+    const struct weft_signature mine = last_call(comm);
+    struct weft_peer *peer = weft_peer_get(weft_comm_process(comm, rank));
 
     if (peer != NULL && !peer->is_self) {
-        send(peer, WEFT_PKT_CALLS_END, wait->comm->context, wait->comm->rank, &mine, 0,
-             why_broken(wait->comm->calls));
+        send(peer, WEFT_PKT_CALLS_END, comm->context, comm->rank, &mine, 0,
+             why_broken(comm->calls));
     }
 }
 
@@ -558,6 +604,7 @@ void weft_disagree_open(void)
 
     weft_engine_kind(WEFT_PKT_CALLS_END, &calls_end);
     forget_lefts();
+    open_calls = NULL;
     ending_count = 0;
     weft_engine_on_ready(end_ready);
     weft_engine_kind(WEFT_PKT_CALL, &call);

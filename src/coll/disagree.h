@@ -21,8 +21,9 @@
  *
  * Sizes that differ end the call alone. Calls of different kinds, roots or operations,
  * and waits that were ended, break the communicator: every later collective on it returns
- * the error as well, and members that ask are told. Members to which messages of the call
- * are under way are told at once, so that they drop what they will never receive.
+ * the error as well, nonblocking calls under way end with it, and members that ask are
+ * told. Members to which messages of the call are under way are told at once, so that
+ * they drop what they will never receive.
  */
 #ifndef WEFT_COLL_DISAGREE_H
 #define WEFT_COLL_DISAGREE_H
@@ -69,6 +70,20 @@ struct weft_call_wait {
     bool is_last;      /* MPI_Finalize: whoever has given it up comes there, too */
     struct weft_other told;
 };
+
+/* A nonblocking or persistent call under way, between weft_open_call_begin() and _end().
+ * The owner sets `comm` and `end`. With the lock. */
+struct weft_open_call {
+    struct weft_comm *comm;
+    /* The communicator is broken: ends the call, now or when what is under way has ended.
+     */
+    void (*end)(struct weft_open_call *open);
+    struct weft_open_call *next;
+    struct weft_open_call **at; /* what points to it; NULL: it is not under way */
+    bool is_ended;
+};
+void weft_open_call_begin(struct weft_open_call *open);
+void weft_open_call_end(struct weft_open_call *open);
 
 /* The state of a process for a communicator, from its first blocking call on. The thread
  * that is in a blocking call on it writes `ring`; all else needs the lock. */
@@ -129,8 +144,9 @@ bool weft_call_wait_ask(struct weft_call_wait *wait, int rank);
  * rank `first` on: one of them may have broken the communicator. */
 void weft_call_wait_ask_all(struct weft_call_wait *wait, int first);
 
-/* For end(): tells a member that this process makes no more collective calls there. */
-void weft_call_wait_tell(const struct weft_call_wait *wait, int rank);
+/* While a communicator breaks: tells a member that this process makes no more collective
+ * calls there. */
+void weft_disagree_tell(const struct weft_comm *comm, int rank);
 
 /* For missing(): a member was found to make another call. */
 void weft_call_wait_found(struct weft_call_wait *wait, int rank, uint32_t word,

@@ -401,6 +401,36 @@ static void check_announced(bool is_used)
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
+/* A nonblocking call, or a persistent one, is under way while blocking ones break the
+ * communicator. The last rank begins it later. It ends on all ranks, with or without an
+ * error. */
+static void check_outstanding(bool is_persistent)
+{
+    const struct wanted all = {BARRIER, 0, 0, false};
+    const struct wanted other = {ALLREDUCE, 3, 0, false};
+    MPI_Comm comm = make_comm(true);
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    if (is_persistent) {
+        CHECK(MPI_Allreduce_init(given, taken, MOST, MPI_INT, MPI_SUM, comm,
+                                 MPI_INFO_NULL, &request) == MPI_SUCCESS);
+    }
+    if (rank == size - 1) {
+        usleep(SLOW_US);
+    }
+    if ((is_persistent ? MPI_Start(&request)
+                       : MPI_Iallreduce(given, taken, MOST, MPI_INT, MPI_SUM, comm,
+                                        &request)) != MPI_SUCCESS) {
+        CHECK(rank == size - 1); /* it has heard of the end */
+    }
+    (void)perform(rank == 1 ? &other : &all, comm);
+    (void)MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (is_persistent) {
+        CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+    }
+    check_rest(comm);
+}
+
 /* All ranks draw the same pairs of calls; the last rank makes the second call of each. */
 static void check_random(unsigned seed, int count)
 {
@@ -445,6 +475,7 @@ int main(int argc, char **argv)
             check_late();
             check_unseen();
             check_announced(i == 0);
+            check_outstanding(i == 0);
         }
         if (size > 2) {
             check_gone(BCAST);

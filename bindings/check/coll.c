@@ -1,6 +1,7 @@
 #include "check/coll.h"
 
 #include "check/p2p.h"
+#include "coll/disagree.h"
 #include "coll/shape.h"
 #include "datatype/reduce.h"
 #include "topo/around.h"
@@ -142,6 +143,13 @@ static int check_blocks(const struct weft_call *call, struct weft_comm *comm,
     return err;
 }
 
+/* The other members wait for this one. */
+static int raise_no_memory(const struct weft_call *call, struct weft_comm *comm)
+{
+    weft_disagree_starved_apart(comm);
+    return weft_raise_comm(comm, call->function, WEFT_E_NO_MEM);
+}
+
 /* A side whose blocks have sizes of their own; its types are resolved. */
 static int check_sized(const struct weft_call *call, struct weft_comm *comm,
                        const struct weft_call_side *side, int blocks,
@@ -154,7 +162,7 @@ static int check_sized(const struct weft_call *call, struct weft_comm *comm,
     if (has_types) {
         types = calloc((size_t)blocks + 1, sizeof(struct weft_datatype *));
         if (types == NULL) {
-            return weft_raise_comm(comm, call->function, WEFT_E_NO_MEM);
+            return raise_no_memory(call, comm);
         }
         out->types = types;
     }
@@ -253,7 +261,7 @@ static int check_comm(const struct weft_call *call, struct weft_coll *coll)
             return weft_raise_comm(coll->comm, call->function, WEFT_E_TOPO_NONE);
         }
         if (weft_around_take(coll->comm, &coll->around) != WEFT_OK) {
-            return weft_raise_comm(coll->comm, call->function, WEFT_E_NO_MEM);
+            return raise_no_memory(call, coll->comm);
         }
     }
     return facts->is_rooted ? check_root(call, coll->comm) : MPI_SUCCESS;

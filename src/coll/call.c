@@ -304,6 +304,16 @@ static enum weft_rc reason_of(const struct weft_comm *comm, enum weft_rc rc)
                                                                      : rc;
 }
 
+/* The result of a call that is not blocking. Without memory it breaks the communicator.
+ */
+static enum weft_rc told(struct weft_comm *comm, enum weft_rc rc)
+{
+    if (weft_unlikely(rc == WEFT_ERR_NOMEM)) {
+        weft_disagree_starved_apart(comm);
+    }
+    return reason_of(comm, rc);
+}
+
 static void start(struct call *call)
 {
     if (call->algorithm != NULL) {
@@ -434,7 +444,7 @@ enum weft_rc weft_coll_start(const struct weft_coll *coll, struct weft_request *
         weft_engine_leave();
         weft_unlock();
     }
-    return reason_of(coll->comm, rc);
+    return told(coll->comm, rc);
 }
 
 /* ---- blocking calls ---- */
@@ -827,13 +837,14 @@ enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **
     struct call *call;
     enum weft_rc rc = make(coll, &call);
 
-    if (rc != WEFT_OK) {
-        return rc;
+    if (rc == WEFT_OK) {
+        rc = keep_arrays(call);
+        if (rc != WEFT_OK) {
+            free_call(call);
+        }
     }
-    rc = keep_arrays(call);
     if (rc != WEFT_OK) {
-        free_call(call);
-        return rc;
+        return told(coll->comm, rc);
     }
     rc = begin_made(call, out);
     if (rc == WEFT_OK) {
@@ -841,7 +852,7 @@ enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **
         weft_request_set_persistent(*out, &call->persistent);
         weft_unlock();
     }
-    return reason_of(coll->comm, rc);
+    return told(coll->comm, rc);
 }
 
 /* ---- for the library ---- */

@@ -238,8 +238,8 @@ void weft_disagree_starved(struct weft_comm *comm)
         return;
     }
     weft_lock();
-    if ((comm->calls != NULL || weft_calls_make(comm) != NULL) &&
-        !weft_comm_is_inter(comm)) {
+    if (!weft_comm_is_inter(comm) &&
+        (comm->calls != NULL || weft_calls_make(comm) != NULL)) {
         note(comm, &self, true);
     }
     weft_unlock();
@@ -590,6 +590,19 @@ void weft_disagree_tell(const struct weft_comm *comm, int rank)
         send(peer, WEFT_PKT_CALLS_END, comm->context, comm->rank, &mine, 0,
              why_broken(comm->calls));
     }
+}
+
+void weft_disagree_starved_apart(struct weft_comm *comm)
+{
+    weft_disagree_starved(comm);
+    weft_lock();
+    for (int rank = 0; !weft_calls_are_whole(comm) && rank < comm->size; rank++) {
+        if (rank != comm->rank) {
+            weft_disagree_tell(comm, rank);
+        }
+    }
+    weft_engine_leave();
+    weft_unlock();
 }
 
 void weft_disagree_open(void)

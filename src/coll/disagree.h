@@ -23,7 +23,8 @@
  * and waits that were ended, break the communicator: every later collective on it returns
  * the error as well, nonblocking calls under way end with it, and members that ask are
  * told. Members to which messages of the call are under way are told at once, so that
- * they drop what they will never receive.
+ * they drop what they will never receive. Calls that are not blocking do not ask: a
+ * member that has no memory for one tells all others.
  */
 #ifndef WEFT_COLL_DISAGREE_H
 #define WEFT_COLL_DISAGREE_H
@@ -170,6 +171,10 @@ bool weft_calls_tell(const struct weft_comm *comm, uint32_t *number, int *root,
 /* Takes the lock. This process had no memory for its part of a collective: it breaks the
  * communicator, so that members that wait for it learn of that when they ask. */
 WEFT_COLD void weft_disagree_starved(struct weft_comm *comm);
+
+/* The same for a call that is not blocking: members that wait for it do not ask, so all
+ * are told. */
+WEFT_COLD void weft_disagree_starved_apart(struct weft_comm *comm);
 
 /* With the lock: describes the last disagreement on a communicator, and returns the class
  * of the error. */

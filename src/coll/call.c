@@ -857,15 +857,20 @@ enum weft_rc weft_coll_init(const struct weft_coll *coll, struct weft_request **
 
 /* ---- for the library ---- */
 
+enum weft_rc weft_coll_run_inside(const struct weft_coll *coll)
+{
+    return weft_disagree_reason(coll->comm, weft_coll_run(coll));
+}
+
 enum weft_rc weft_coll_barrier(struct weft_comm *comm, const char *name)
 {
-    return weft_coll_run(
+    return weft_coll_run_inside(
         &(struct weft_coll){.comm = comm, .name = name, .kind = WEFT_COLL_BARRIER});
 }
 
 enum weft_rc weft_coll_last_barrier(struct weft_comm *comm, const char *name)
 {
-    return weft_coll_run(&(struct weft_coll){
+    return weft_coll_run_inside(&(struct weft_coll){
         .comm = comm, .name = name, .kind = WEFT_COLL_BARRIER, .is_last = true});
 }
 
@@ -874,7 +879,7 @@ enum weft_rc weft_coll_bcast(struct weft_comm *comm, const char *name, void *buf
 {
     const struct weft_coll coll = bcast_of(comm, name, buffer, bytes, root);
 
-    return weft_coll_run(&coll);
+    return weft_coll_run_inside(&coll);
 }
 
 enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name, const int *mine,
@@ -882,5 +887,5 @@ enum weft_rc weft_coll_sum(struct weft_comm *comm, const char *name, const int *
 {
     const struct weft_coll coll = sum_of(comm, name, mine, all, count);
 
-    return weft_coll_run(&coll);
+    return weft_coll_run_inside(&coll);
 }

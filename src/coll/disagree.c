@@ -245,6 +245,19 @@ void weft_disagree_starved(struct weft_comm *comm)
     weft_unlock();
 }
 
+enum weft_rc weft_disagree_reason(const struct weft_comm *comm, enum weft_rc rc)
+{
+    if (rc != WEFT_ERR_DISAGREE) {
+        return rc;
+    }
+    weft_lock();
+    if (comm->calls != NULL && comm->calls->other.why == WEFT_GAVE_UP_STARVED) {
+        rc = WEFT_ERR_NOMEM;
+    }
+    weft_unlock();
+    return rc;
+}
+
 /* ---- waiting ---- */
 
 static void run(struct weft_timer *timer, uint64_t now)

@@ -176,6 +176,11 @@ WEFT_COLD void weft_disagree_starved(struct weft_comm *comm);
  * are told. */
 WEFT_COLD void weft_disagree_starved_apart(struct weft_comm *comm);
 
+/* Takes the lock. The result of a call on a communicator inside of the library: lack of
+ * memory, where a member's lack of it has broken the communicator. */
+WEFT_COLD enum weft_rc weft_disagree_reason(const struct weft_comm *comm,
+                                            enum weft_rc rc);
+
 /* With the lock: describes the last disagreement on a communicator, and returns the class
  * of the error. */
 int weft_disagree_describe(struct weft_comm *comm, char *text, size_t size);

@@ -11,7 +11,7 @@ enum weft_rc weft_io_largest(struct weft_comm *comm, const char *call, int64_t *
     if (comm->size == 1) {
         return WEFT_OK;
     }
-    return weft_coll_run(&(struct weft_coll){
+    return weft_coll_run_inside(&(struct weft_coll){
         .comm = comm,
         .name = call,
         .kind = WEFT_COLL_ALLREDUCE,

@@ -35,7 +35,7 @@ static int take_ordered(const struct weft_file_call *call, uint64_t etypes,
         uint64_t start;
         uint64_t fault;
     } all = {0, 0};
-    enum weft_rc rc = weft_coll_run(&scan);
+    enum weft_rc rc = weft_coll_run_inside(&scan);
 
     if (rc == WEFT_OK && comm->rank == comm->size - 1) {
         all.fault =

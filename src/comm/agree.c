@@ -76,11 +76,10 @@ static int fill_trees(const struct weft_agree_ask *ask, struct weft_tree_agree t
     }
     trees[0].channel = ask->channel;
     trees[1].channel = ask->local_channel;
-    if (!ask->is_inter) {
-        return 1;
+    if (ask->is_inter || ask->is_merged) {
+        weft_agree_sides(ask->parent, &trees[0]);
     }
-    weft_agree_sides(ask->parent, &trees[0]);
-    return 2;
+    return ask->is_inter ? 2 : 1;
 }
 
 void weft_make_undo(struct weft_comm *made)

@@ -17,8 +17,9 @@ struct weft_channel weft_channel_of_string(const char *stringtag);
 struct weft_agree_ask {
     struct weft_comm *parent; /* or NULL; lives until the request is freed */
     struct weft_group
-        *group;    /* the members; of an intercommunicator, those of our side */
-    bool is_inter; /* both sides of `parent` agree, and each side once more */
+        *group;     /* the members; of an intercommunicator, those of our side */
+    bool is_inter;  /* both sides of `parent` agree, and each side once more */
+    bool is_merged; /* both sides of `parent` agree, once */
     struct weft_channel channel;
     struct weft_channel local_channel; /* of the latter */
 };

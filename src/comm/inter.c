@@ -7,6 +7,7 @@
 #include "comm/make.h"
 
 #include "coll/coll.h"
+#include "coll/disagree.h"
 #include "comm/agree.h"
 #include "comm/context.h"
 #include "p2p/p2p.h"
@@ -295,7 +296,9 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
         rc = exchange(&channel, (int)weft_engine_rank(weft_comm_process(comm, 0)), &mine,
                       sizeof(mine), &theirs, sizeof(theirs));
     }
-    if (rc == WEFT_OK) {
+    if (rc != WEFT_OK) { /* its side waits for this leader */
+        weft_disagree_starved(comm->local);
+    } else {
         rc = weft_coll_bcast(comm->local, "MPI_Intercomm_merge", &theirs, sizeof(theirs),
                              0);
     }
@@ -307,7 +310,7 @@ enum weft_rc weft_intercomm_merge(struct weft_comm *comm, bool is_high,
                                   struct weft_comm **out)
 {
     struct weft_group_draft draft = {0};
-    struct weft_group *group;
+    struct weft_group *group = NULL;
     bool is_first;
     enum weft_rc rc = order_sides(comm, is_high, &is_first);
 
@@ -317,15 +320,14 @@ enum weft_rc weft_intercomm_merge(struct weft_comm *comm, bool is_high,
         rc = is_first ? weft_group_union(comm->group, comm->remote, &draft)
                       : weft_group_union(comm->remote, comm->group, &draft);
     }
-    if (rc != WEFT_OK) {
-        return rc;
-    }
-    weft_lock();
-    rc = weft_group_make(&draft, &group);
-    weft_engine_leave();
-    weft_unlock();
     if (rc == WEFT_OK) {
-        rc = weft_comm_create("MPI_Intercomm_merge", comm, group, out);
+        weft_lock();
+        rc = weft_group_make(&draft, &group);
+        weft_engine_leave();
+        weft_unlock();
+    }
+    rc = weft_comm_create_merged("MPI_Intercomm_merge", comm, group, rc, out);
+    if (group != NULL) {
         weft_lock();
         weft_group_release(group);
         weft_engine_leave();

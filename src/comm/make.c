@@ -243,6 +243,21 @@ enum weft_rc weft_comm_create_all(const char *call, struct weft_comm *comm,
     return rc;
 }
 
+enum weft_rc weft_comm_create_merged(const char *call, struct weft_comm *comm,
+                                     struct weft_group *group, enum weft_rc rc,
+                                     struct weft_comm **out)
+{
+    struct weft_agree_ask ask = {.parent = comm, .is_merged = true};
+
+    weft_assert_unlocked();
+    weft_lock();
+    ask.channel = weft_channel_of_all(comm);
+    rc = create(call, &ask, group, rc, comm->errhandler, out);
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
 enum weft_rc weft_comm_create_group(struct weft_comm *comm, struct weft_group *group,
                                     int tag, struct weft_comm **out)
 {

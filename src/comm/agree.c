@@ -237,3 +237,58 @@ enum weft_rc weft_agree(const char *call, const struct weft_agree_ask *ask,
 
     return rc == WEFT_OK ? weft_agree_wait(call, request) : rc;
 }
+
+/* ---- whether all have succeeded ---- */
+
+static void outcome_done(struct weft_tree_agree *tree, enum weft_rc rc)
+{
+    struct weft_outcome *outcome = tree->owner;
+
+    weft_request_complete(outcome->request, rc);
+}
+
+enum weft_rc weft_outcome_make(struct weft_outcome *outcome,
+                               const struct weft_group *group,
+                               struct weft_channel channel)
+{
+    *outcome = (struct weft_outcome){.tree = {.kind = WEFT_AGREE_NUMBER,
+                                              .first = group,
+                                              .channel = channel,
+                                              .word = {.number = 1},
+                                              .done = outcome_done,
+                                              .owner = outcome}};
+    outcome->rc = weft_request_take(&outcome->request);
+    if (outcome->rc != WEFT_OK) {
+        return outcome->rc;
+    }
+    outcome->request->kind = WEFT_REQUEST_SCHEDULE;
+    outcome->request->source = MPI_ANY_SOURCE;
+    outcome->request->tag = MPI_ANY_TAG;
+    outcome->rc = weft_tree_agree_make(&outcome->tree);
+    if (outcome->rc != WEFT_OK) {
+        weft_request_give(outcome->request);
+    }
+    return outcome->rc;
+}
+
+enum weft_rc weft_outcome_wait(const char *call, struct weft_outcome *outcome,
+                               enum weft_rc rc)
+{
+    if (outcome->rc != WEFT_OK) {
+        weft_tree_agree_refuse(&outcome->tree, outcome->rc);
+        return outcome->rc;
+    }
+    if (rc != WEFT_OK) {
+        outcome->tree.word = (struct weft_agree_word){.rc = (uint32_t)rc};
+    }
+    weft_tree_agree_start(&outcome->tree);
+    return weft_agree_wait(call, outcome->request);
+}
+
+void weft_outcome_unmake(struct weft_outcome *outcome)
+{
+    if (outcome->rc == WEFT_OK) {
+        weft_tree_agree_unmake(&outcome->tree);
+        weft_request_give(outcome->request);
+    }
+}

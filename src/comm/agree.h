@@ -41,6 +41,25 @@ weft_agree(const char *call, const struct weft_agree_ask *ask, struct weft_comm 
 /* In place of these: this member has nothing to agree on. All members get `rc`. */
 void weft_agree_refuse(const struct weft_agree_ask *ask, enum weft_rc rc);
 
+/*
+ * Agrees with the members of a group on whether all of them have succeeded. The memory is
+ * taken by weft_outcome_make(); one that is not agreed on is given back by
+ * weft_outcome_unmake(). weft_outcome_wait() sends what this member has to say, and
+ * returns the same on all members: WEFT_OK, or the failure of one of them. Where
+ * weft_outcome_make() has failed, it says so to the others and returns at once.
+ */
+struct weft_outcome {
+    struct weft_tree_agree tree;
+    struct weft_request *request;
+    enum weft_rc rc; /* of making it */
+};
+WEFT_MUST_CHECK enum weft_rc weft_outcome_make(struct weft_outcome *outcome,
+                                               const struct weft_group *group,
+                                               struct weft_channel channel);
+WEFT_MUST_CHECK enum weft_rc
+weft_outcome_wait(const char *call, struct weft_outcome *outcome, enum weft_rc rc);
+void weft_outcome_unmake(struct weft_outcome *outcome);
+
 /* Waits for a request of this room and frees it. */
 WEFT_MUST_CHECK enum weft_rc weft_agree_wait(const char *call,
                                              struct weft_request *request);

@@ -27,10 +27,12 @@ struct side {
     int32_t size;
     uint32_t has_table;
     uint32_t context;
-    uint32_t zero;
+    uint32_t rc; /* enum weft_rc: whether the side has made its own communicator */
 };
+_Static_assert(sizeof(struct side) == 40, "WEFT_WIRE_VERSION");
 
-static struct side describe(const struct weft_group *group, uint32_t context)
+static struct side describe(const struct weft_group *group, uint32_t context,
+                            enum weft_rc rc)
 {
     return (struct side){
         .leader = weft_engine.me,
@@ -39,6 +41,7 @@ static struct side describe(const struct weft_group *group, uint32_t context)
         .first = group->map.first,
         .stride = group->map.stride,
         .context = context,
+        .rc = (uint32_t)rc,
     };
 }
 
@@ -73,7 +76,19 @@ static enum weft_rc make_described(const struct side *side, const uint64_t *tabl
 
 /* ---- between the leaders ---- */
 
-/* A message each way, over `channel`, with processes for ranks. Takes the lock. */
+/* The other leader's message, for which there was no memory. */
+static void drop(const struct weft_channel *channel, int process)
+{
+    weft_lock();
+    weft_p2p_drop_next(channel->context | (uint32_t)channel->plane, process,
+                       channel->tag);
+    weft_engine_leave();
+    weft_unlock();
+}
+
+/* A message each way, over `channel`, with processes for ranks. `in` is NULL if there was
+ * no memory for what comes: this leader sends nevertheless, because the other one waits.
+ * Takes the lock. */
 static enum weft_rc exchange(const struct weft_channel *channel, int process,
                              const void *out, size_t out_bytes, void *in, size_t in_bytes)
 {
@@ -87,14 +102,17 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
     const struct weft_wait_reason why = {"MPI_Intercomm_create", "", process,
                                          channel->tag, in_bytes};
     struct weft_request *recv;
-    enum weft_rc rc;
+    const enum weft_rc posted =
+        in != NULL || in_bytes == 0
+            ? weft_irecv(&via, channel->plane, process, channel->tag, in, in_bytes, &recv)
+            : WEFT_ERR_NOMEM;
+    enum weft_rc rc = weft_send(&via, process, channel->tag, out, out_bytes,
+                                (unsigned)channel->plane | WEFT_SEND_STANDARD);
 
-    rc = weft_irecv(&via, channel->plane, process, channel->tag, in, in_bytes, &recv);
-    if (rc != WEFT_OK) {
-        return rc;
+    if (posted != WEFT_OK) {
+        drop(channel, process);
+        return posted;
     }
-    rc = weft_send(&via, process, channel->tag, out, out_bytes,
-                   (unsigned)channel->plane | WEFT_SEND_STANDARD);
     weft_wait(recv, &why);
     rc = rc == WEFT_OK ? recv->rc : rc;
     weft_lock();
@@ -104,8 +122,9 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
     return rc;
 }
 
-/* The leader's part: what it learns of the other side, with the context that counts. */
-static enum weft_rc meet(const struct weft_group *group,
+/* The leader's part: what it learns of the other side, with the context that counts.
+ * `made` says whether its own side has its communicator. */
+static enum weft_rc meet(const struct weft_group *group, enum weft_rc made,
                          const struct weft_channel *channel, int process,
                          struct side *theirs, uint64_t **table)
 {
@@ -113,15 +132,13 @@ static enum weft_rc meet(const struct weft_group *group,
     enum weft_rc rc;
 
     weft_lock();
-    ours = describe(group, weft_context_take());
+    ours = describe(group, weft_context_take(), made);
     weft_engine_leave();
     weft_unlock();
     rc = exchange(channel, process, &ours, sizeof(ours), theirs, sizeof(*theirs));
-    if (rc == WEFT_OK && theirs->has_table) {
-        *table = malloc(table_bytes(theirs));
-        rc = *table == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
-    }
+    rc = rc != WEFT_OK ? rc : made != WEFT_OK ? made : (enum weft_rc)theirs->rc;
     if (rc == WEFT_OK && (ours.has_table || theirs->has_table)) {
+        *table = theirs->has_table ? malloc(table_bytes(theirs)) : NULL;
         rc = exchange(channel, process, group->map.table, table_bytes(&ours), *table,
                       table_bytes(theirs));
     }
@@ -146,13 +163,101 @@ static enum weft_rc tell_side(struct weft_comm *local, int leader, struct side *
     static const char call[] = "MPI_Intercomm_create";
     enum weft_rc rc = weft_coll_bcast(local, call, theirs, sizeof(*theirs), leader);
 
-    if (rc == WEFT_OK && theirs->has_table && local->rank != leader) {
-        *table = malloc(table_bytes(theirs));
-        rc = *table == NULL ? WEFT_ERR_NOMEM : WEFT_OK;
+    if (rc != WEFT_OK || theirs->rc != WEFT_OK) {
+        return rc;
     }
-    return rc == WEFT_OK
-               ? weft_coll_bcast(local, call, *table, table_bytes(theirs), leader)
-               : rc;
+    if (theirs->has_table && local->rank != leader) {
+        *table = malloc(table_bytes(theirs));
+        if (*table == NULL) {
+            weft_disagree_starved(local);
+            return WEFT_ERR_NOMEM;
+        }
+    }
+    return weft_coll_bcast(local, call, *table, table_bytes(theirs), leader);
+}
+
+/* This member's intercommunicator over `local`, without an agreement. */
+static enum weft_rc make_over(struct weft_comm *local, const struct side *theirs,
+                              const uint64_t *table, struct weft_comm **out)
+{
+    struct weft_group *remote;
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = make_described(theirs, table, &remote);
+    if (rc == WEFT_OK) {
+        rc = weft_make_empty(local->group, remote, local->errhandler, out);
+        weft_group_release(remote);
+    }
+    if (rc == WEFT_OK) {
+        (*out)->context = theirs->context;
+    }
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
+/* The leaders tell each other whether their sides have succeeded. */
+static enum weft_rc compare(const struct weft_channel *channel, int process,
+                            enum weft_rc ours)
+{
+    const uint32_t mine = (uint32_t)ours;
+    uint32_t theirs = (uint32_t)WEFT_OK;
+    const enum weft_rc rc =
+        exchange(channel, process, &mine, sizeof(mine), &theirs, sizeof(theirs));
+
+    return ours != WEFT_OK ? ours : rc != WEFT_OK ? rc : (enum weft_rc)theirs;
+}
+
+/*
+ * All members of both sides agree on whether they have all that they need: each side by
+ * itself, then the leaders, and then each side on what its leader has learned. What the
+ * second agreement of a side needs is there before the first one. `compares`: this is a
+ * leader, and the other one takes part, too.
+ */
+static enum weft_rc agree(struct weft_comm *local, bool compares,
+                          const struct weft_channel *channel, int process,
+                          enum weft_rc rc)
+{
+    static const char call[] = "MPI_Intercomm_create";
+    struct weft_outcome ours;
+    struct weft_outcome both;
+    enum weft_rc made;
+
+    weft_lock();
+    made = weft_outcome_make(&both, local->group, weft_channel_of_all(local));
+    rc = rc == WEFT_OK ? made : rc;
+    made = weft_outcome_make(&ours, local->group, weft_channel_of_all(local));
+    rc = rc == WEFT_OK ? made : rc;
+    rc = weft_outcome_wait(call, &ours, rc);
+    weft_engine_leave();
+    weft_unlock();
+    made = compares ? compare(channel, process, rc) : WEFT_OK;
+    weft_lock();
+    if (rc == WEFT_OK) {
+        rc = weft_outcome_wait(call, &both, made);
+    } else {
+        weft_outcome_unmake(&both);
+    }
+    weft_engine_leave();
+    weft_unlock();
+    return rc;
+}
+
+/* The end of an intercommunicator that not all members have; its local one stays. `made`
+ * may be NULL. */
+static void undo(struct weft_comm *made, const struct side *theirs)
+{
+    weft_lock();
+    if (made != NULL) {
+        made->context = 0;
+        weft_make_undo(made);
+    }
+    if (theirs->context != 0 && weft_context_owner(theirs->context) == weft_engine.me) {
+        weft_context_give(theirs->context);
+    }
+    weft_engine_leave();
+    weft_unlock();
 }
 
 /* Makes the intercommunicator over `local`, which becomes a part of it. */
@@ -162,33 +267,29 @@ static enum weft_rc join(struct weft_comm *local, int leader,
 {
     struct side theirs = {0};
     uint64_t *table = NULL;
-    struct weft_group *remote;
-    enum weft_rc rc = WEFT_OK;
+    struct weft_comm *made = NULL;
+    bool compares = local->rank == leader;
+    enum weft_rc rc;
 
     if (local->rank == leader) {
-        rc = meet(local->group, channel, process, &theirs, &table);
+        rc = meet(local->group, WEFT_OK, channel, process, &theirs, &table);
+        compares = theirs.rc == WEFT_OK;
+        theirs.rc = (uint32_t)rc;
     }
+    rc = tell_side(local, leader, &theirs, &table);
     if (rc == WEFT_OK) {
-        rc = tell_side(local, leader, &theirs, &table);
-    }
-    if (rc == WEFT_OK && theirs.context == 0) {
-        rc = WEFT_ERR_NOMEM; /* neither leader has one left */
-    }
-    if (rc == WEFT_OK) {
-        weft_lock();
-        rc = make_described(&theirs, table, &remote);
-        if (rc == WEFT_OK) {
-            rc = weft_make_empty(local->group, remote, local->errhandler, out);
-            weft_group_release(remote);
-        }
-        if (rc == WEFT_OK) {
-            (*out)->local = local;
-            (*out)->context = theirs.context;
-        }
-        weft_engine_leave();
-        weft_unlock();
+        rc = theirs.rc != WEFT_OK  ? (enum weft_rc)theirs.rc
+             : theirs.context == 0 ? WEFT_ERR_NOMEM /* neither leader has one left */
+                                   : make_over(local, &theirs, table, &made);
     }
     free(table);
+    rc = agree(local, compares, channel, process, rc);
+    if (rc == WEFT_OK) {
+        made->local = local;
+        *out = made;
+    } else {
+        undo(made, &theirs);
+    }
     return rc;
 }
 
@@ -221,6 +322,12 @@ static enum weft_rc make_inter(const char *call, struct weft_comm *parent,
     weft_engine_leave();
     weft_unlock();
     if (rc != WEFT_OK) {
+        if (group->rank == leader) { /* the other leader waits for this one */
+            struct side theirs = {0};
+            uint64_t *table = NULL;
+
+            (void)meet(group, rc, channel, process, &theirs, &table);
+        }
         return rc;
     }
     rc = join(local, leader, channel, process, out);

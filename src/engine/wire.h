@@ -44,7 +44,7 @@
 #include <stdint.h>
 
 enum {
-    WEFT_WIRE_VERSION = 15,
+    WEFT_WIRE_VERSION = 16,
     WEFT_EAGER_MAX = 4096, /* a whole message in one packet, if the path's packets carry
                             * it (weft_peer_eager_max); longer ones are announced */
     WEFT_CONTROL_MAX = 64, /* bytes behind the header of a control packet */

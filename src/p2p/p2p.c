@@ -20,7 +20,7 @@
 
 _Static_assert(sizeof(struct weft_grequest) <= sizeof(struct weft_p2p_request),
                "all requests are taken from one pool");
-_Static_assert(WEFT_WIRE_VERSION == 15 && WEFT_SEGMENT_LAYOUT == 17,
+_Static_assert(WEFT_WIRE_VERSION == 16 && WEFT_SEGMENT_LAYOUT == 18,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 

@@ -37,7 +37,7 @@
 #define WEFT_SEGMENT_MAGIC UINT64_C(0x62f0746665775f6a)
 
 enum {
-    WEFT_SEGMENT_LAYOUT = 17, /* changes also when packets change (engine/wire.h) */
+    WEFT_SEGMENT_LAYOUT = 18, /* changes also when packets change (engine/wire.h) */
     WEFT_SEGMENT_TRACE_AT = 4 * 1024 * 1024, /* bytes into a slice: the end of the rest */
     WEFT_SEGMENT_SLICE_BYTES =               /* sparse: touched when used */
     WEFT_SEGMENT_TRACE_AT + sizeof(struct weft_trace),

@@ -9,6 +9,7 @@
 #include "topo/neighbours.h"
 
 #include "coll/coll.h"
+#include "coll/disagree.h"
 #include "match/match.h"
 #include "p2p/p2p.h"
 #include "engine/lock.h"
@@ -79,7 +80,8 @@ struct half {
 struct exchange {
     const char *call;
     struct weft_comm *comm;
-    struct half *outgoing; /* by receiver */
+    struct weft_request **requests; /* of what is sent */
+    struct half *outgoing;          /* by receiver */
     int outgoing_count;
     struct half *incoming;
     int incoming_count;
@@ -128,7 +130,9 @@ static enum weft_rc write_halves(struct exchange *x, const struct weft_edges *ed
 
     x->outgoing_count = 2 * count_edges(edges);
     x->outgoing = malloc(((size_t)x->outgoing_count + 1) * sizeof(*x->outgoing));
-    if (x->outgoing == NULL) {
+    x->requests = malloc(((size_t)x->outgoing_count + 1) * sizeof(*x->requests));
+    if (x->outgoing == NULL || x->requests == NULL) {
+        x->outgoing_count = 0;
         return WEFT_ERR_NOMEM;
     }
     for (int i = 0; i < edges->count; i++) {
@@ -158,18 +162,31 @@ static int run_length(const struct exchange *x, int start)
     return end - start;
 }
 
-/* What will come, from what everyone sends. */
-static enum weft_rc add_up(struct exchange *x)
+/* All members get an error if one of them has. */
+static enum weft_rc agree(const struct exchange *x, enum weft_rc rc)
 {
-    const size_t count = 2 * (size_t)x->comm->size;
+    const int mine = rc != WEFT_OK;
+    int all = 0;
+    const enum weft_rc summed = weft_coll_sum(x->comm, x->call, &mine, &all, 1);
+
+    return summed != WEFT_OK || all == 0 ? summed : WEFT_ERR_NOMEM;
+}
+
+/* What will come, from what everyone sends. The last number counts members that have no
+ * memory: `written` is an error of this one. */
+static enum weft_rc add_up(struct exchange *x, enum weft_rc written)
+{
+    const size_t count = 2 * (size_t)x->comm->size + 1;
     int *mine = calloc(2 * count, sizeof(*mine));
     int *all;
     enum weft_rc rc;
 
     if (mine == NULL) {
+        weft_disagree_starved(x->comm);
         return WEFT_ERR_NOMEM;
     }
     all = mine + count;
+    mine[count - 1] = written != WEFT_OK;
     for (int at = 0; at < x->outgoing_count; at += run_length(x, at)) {
         mine[2 * x->outgoing[at].to] = 1;
         mine[2 * x->outgoing[at].to + 1] = run_length(x, at);
@@ -180,6 +197,9 @@ static enum weft_rc add_up(struct exchange *x)
     weft_unlock();
     x->messages = all[2 * x->comm->rank];
     x->incoming_count = all[2 * x->comm->rank + 1];
+    if (rc == WEFT_OK && all[count - 1] > 0) {
+        rc = WEFT_ERR_NOMEM;
+    }
     free(mine);
     return rc;
 }
@@ -188,10 +208,6 @@ static enum weft_rc receive_all(struct exchange *x)
 {
     int at = 0;
 
-    x->incoming = malloc(((size_t)x->incoming_count + 1) * sizeof(*x->incoming));
-    if (x->incoming == NULL) {
-        return WEFT_ERR_NOMEM;
-    }
     for (int m = 0; m < x->messages; m++) {
         const size_t room = (size_t)(x->incoming_count - at) * sizeof(*x->incoming);
         struct weft_received received;
@@ -228,9 +244,8 @@ static enum weft_rc wait_for_sends(const struct exchange *x,
 /* Sends without waiting, receives, and then waits for what was sent. */
 static enum weft_rc send_and_receive(struct exchange *x)
 {
-    struct weft_request **requests =
-        malloc(((size_t)x->outgoing_count + 1) * sizeof(*requests));
-    enum weft_rc rc = requests != NULL ? WEFT_OK : WEFT_ERR_NOMEM;
+    struct weft_request **requests = x->requests;
+    enum weft_rc rc = WEFT_OK;
     enum weft_rc sent;
     int count = 0;
 
@@ -247,7 +262,6 @@ static enum weft_rc send_and_receive(struct exchange *x)
         rc = receive_all(x);
     }
     sent = wait_for_sends(x, requests, count);
-    free(requests);
     return rc == WEFT_OK ? sent : rc;
 }
 
@@ -289,18 +303,18 @@ enum weft_rc weft_neighbours_exchange(const char *call, struct weft_comm *made,
                                       const struct weft_edges *edges, bool is_weighted)
 {
     struct exchange x = {.call = call, .comm = made};
-    enum weft_rc rc = write_halves(&x, edges);
+    enum weft_rc rc = add_up(&x, write_halves(&x, edges));
 
     weft_assert_unlocked();
     if (rc == WEFT_OK) {
-        rc = add_up(&x);
+        x.incoming = malloc(((size_t)x.incoming_count + 1) * sizeof(*x.incoming));
+        rc = agree(&x, x.incoming != NULL ? WEFT_OK : WEFT_ERR_NOMEM);
     }
     if (rc == WEFT_OK) {
         rc = send_and_receive(&x);
+        rc = agree(&x, rc == WEFT_OK ? keep(&x, is_weighted) : rc);
     }
-    if (rc == WEFT_OK) {
-        rc = keep(&x, is_weighted);
-    }
+    free(x.requests);
     free(x.outgoing);
     free(x.incoming);
     return rc;

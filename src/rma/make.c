@@ -164,16 +164,14 @@ static enum weft_rc share_memory(struct weft_win *win, struct weft_win_offer *of
 /* ---- making ---- */
 
 /* With the lock. */
-static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
-                         struct weft_win **out)
+static enum weft_rc take(const struct weft_win_ask *ask, struct weft_win **out)
 {
     struct weft_win *win;
-    enum weft_rc rc = weft_win_take(&win);
+    const enum weft_rc rc = weft_win_take(&win);
 
     if (rc != WEFT_OK) {
         return rc;
     }
-    win->comm = own;
     win->flavor = ask->flavor;
     win->base = ask->base;
     win->size = ask->size;
@@ -182,20 +180,26 @@ static enum weft_rc take(const struct weft_win_ask *ask, struct weft_comm *own,
     weft_object_lock();
     weft_win_update_hints(win, ask->info);
     weft_object_unlock();
-    rc = weft_win_register(win);
-    if (rc != WEFT_OK) {
-        weft_win_give(win);
-        return rc;
-    }
     *out = win;
     return WEFT_OK;
+}
+
+/* This member's part: what the others are told, if it fails. */
+static enum weft_rc begin(struct weft_win *win, size_t alignment)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = weft_win_register(win);
+    weft_unlock();
+    return rc == WEFT_OK ? allocate(win, alignment) : rc;
 }
 
 /* All members learn of all parts, and whether all have succeeded. */
 static enum weft_rc exchange(struct weft_win *win, struct weft_win_offer *offers,
                              const struct weft_win_ask *ask, size_t alignment)
 {
-    const enum weft_rc made = allocate(win, alignment);
+    const enum weft_rc made = begin(win, alignment);
     struct weft_datatype *byte = weft_datatype_from_handle(MPI_BYTE);
     struct weft_win_offer mine = {
         .part =
@@ -220,7 +224,7 @@ static enum weft_rc exchange(struct weft_win *win, struct weft_win_offer *offers
 
     weft_near_prepare(win, &mine);
     weft_far_prepare(win, &mine);
-    rc = weft_coll_run(&coll);
+    rc = weft_coll_run_inside(&coll);
     for (int r = 0; r < win->comm->size && rc == WEFT_OK; r++) {
         rc = (enum weft_rc)offers[r].rc;
     }
@@ -273,25 +277,27 @@ static enum weft_rc meet(struct weft_win *win, struct weft_win_offer *offers,
     return rc;
 }
 
-static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *own,
-                              struct weft_win **out)
+/* What a member needs before it can tell the others of anything. */
+static enum weft_rc prepare(const struct weft_win_ask *ask, struct weft_win **win,
+                            struct weft_win_offer **offers)
 {
-    struct weft_win_offer *offers = calloc((size_t)own->size, sizeof(*offers));
-    struct weft_win *win = NULL;
-    enum weft_rc rc = WEFT_ERR_NOMEM;
+    enum weft_rc rc;
 
-    if (offers != NULL) {
-        weft_lock();
-        rc = take(ask, own, &win);
-        weft_unlock();
+    *offers = calloc((size_t)ask->comm->size, sizeof(**offers));
+    if (*offers == NULL) {
+        return WEFT_ERR_NOMEM;
     }
-    if (rc != WEFT_OK) {
-        free(offers);
-        (void)weft_comm_free(own);
-        return rc;
-    }
-    rc = meet(win, offers, ask);
-    free(offers);
+    weft_lock();
+    rc = take(ask, win);
+    weft_unlock();
+    return rc;
+}
+
+static enum weft_rc make_with(const struct weft_win_ask *ask,
+                              struct weft_win_offer *offers, struct weft_win *win)
+{
+    const enum weft_rc rc = meet(win, offers, ask);
+
     if (rc != WEFT_OK) {
         give(win);
         return rc;
@@ -301,12 +307,13 @@ static enum weft_rc make_with(const struct weft_win_ask *ask, struct weft_comm *
     weft_lasting_add(win->base, (size_t)win->size, win);
     weft_engine_leave(); /* we are served from now on */
     weft_unlock();
-    *out = win;
     return WEFT_OK;
 }
 
 enum weft_rc weft_win_make(const struct weft_win_ask *ask, struct weft_win **out)
 {
+    struct weft_win_offer *offers;
+    struct weft_win *win = NULL;
     struct weft_comm *own;
     enum weft_rc rc;
 
@@ -314,8 +321,21 @@ enum weft_rc weft_win_make(const struct weft_win_ask *ask, struct weft_win **out
     if (ask->flavor == MPI_WIN_FLAVOR_SHARED && !is_on_one_node(ask->comm)) {
         return WEFT_ERR_UNSUPPORTED;
     }
-    rc = weft_comm_create(ask->call, ask->comm, ask->comm->group, &own);
-    return rc == WEFT_OK ? make_with(ask, own, out) : rc;
+    rc = prepare(ask, &win, &offers);
+    rc = weft_comm_create_all(ask->call, ask->comm, ask->comm->group, rc, &own);
+    if (rc == WEFT_OK) {
+        win->comm = own;
+        rc = make_with(ask, offers, win);
+    } else if (win != NULL) {
+        weft_lock();
+        weft_win_give(win);
+        weft_unlock();
+    }
+    free(offers);
+    if (rc == WEFT_OK) {
+        *out = win;
+    }
+    return rc;
 }
 
 enum weft_rc weft_win_leave(struct weft_win *win, const char *call)

@@ -153,14 +153,27 @@ enum weft_rc weft_near_open(struct weft_win *win, const struct weft_win_offer *o
                             const char *call)
 {
     const int size = win->comm->size;
-    const int is_missing = map_board(win, offers) ? 0 : 1;
-    int missing = 0;
-    const enum weft_rc rc = weft_coll_sum(win->comm, call, &is_missing, &missing, 1);
+    struct weft_win_parts own = {.own = NULL};
+    int mine[2]; /* has this member no board, has it no memory? */
+    int all[2] = {0};
+    enum weft_rc rc;
 
-    if (rc != WEFT_OK || missing > 0) {
-        do_without(win);
-        return rc == WEFT_OK ? weft_win_parts_make(&win->parts, offers, size, NULL) : rc;
+    mine[0] = map_board(win, offers) ? 0 : 1;
+    mine[1] = weft_win_parts_make(&own, offers, size, NULL) == WEFT_OK ? 0 : 1;
+    rc = weft_coll_sum(win->comm, call, mine, all, 2);
+    if (rc == WEFT_OK && all[1] > 0) {
+        rc = WEFT_ERR_NOMEM;
     }
+    if (rc != WEFT_OK || all[0] > 0) {
+        do_without(win);
+        if (rc == WEFT_OK) {
+            win->parts = own;
+        } else {
+            weft_win_parts_close(&own);
+        }
+        return rc;
+    }
+    weft_win_parts_close(&own);
     win->near_count = (uint32_t)size;
     win->near_number = count_near(win->comm, win->comm->rank);
     win->own_words = words_of(win, win->near_number);

@@ -127,9 +127,10 @@ void weft_win_unregister(struct weft_win *win)
     struct named *named = weft_table_find(&by_context, win->comm->context);
 
     weft_assert_locked();
-    assert(named != NULL);
-    weft_table_remove(&by_context, named);
-    weft_reason_drop(WEFT_REASON_SERVED);
+    if (named != NULL) { /* else there was no memory for it */
+        weft_table_remove(&by_context, named);
+        weft_reason_drop(WEFT_REASON_SERVED);
+    }
 }
 
 enum weft_rc weft_win_set_name(struct weft_win *win, const char *name)

@@ -29,6 +29,7 @@
  * comes back: process_vm_* fails by itself where the other process is gone.
  */
 #include "engine/lock.h"
+#include "node/copy_share.h"
 #include "p2p/internal.h"
 #include "p2p/probe.h"
 #include "p2p/tagged.h"
@@ -210,12 +211,24 @@ static void revoke_given_up(void)
     }
 }
 
+/*
+ * Where the node's memory is shared, a sender may claim an offer at any moment, and then
+ * waits for this process, too: its message comes, and the transfer ends by itself. An
+ * offer that nobody has claimed is taken back, so that nobody writes to the buffer later.
+ */
+static bool is_claimed_by_the_living(const struct weft_p2p_request *recv)
+{
+    return recv->posted.offer != NULL && !recv->peer->is_failed &&
+           !weft_peer_is_on_net(recv->peer) &&
+           !weft_share_take_back(recv->posted.offer, recv->posted.offer_generation);
+}
+
 /* A sender that died between claiming an offer and opening it will not open it. */
 static void fail_posted(struct weft_p2p_request *recv)
 {
     const int dead = blocked_by(recv);
 
-    if (dead == MPI_UNDEFINED) {
+    if (dead == MPI_UNDEFINED || is_claimed_by_the_living(recv)) {
         return;
     }
     note_collective(recv);

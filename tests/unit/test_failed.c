@@ -456,7 +456,7 @@ static void a_transfer_that_is_over_is_over(void **state)
 
 /* ---- offers ---- */
 
-static struct weft_request *offer(void)
+static struct weft_request *offer_on(enum weft_plane plane)
 {
     struct weft_request *request;
 
@@ -464,12 +464,16 @@ static struct weft_request *offer(void)
     weft_lock(); /* so that no progress thread is started */
     weft_engine.has_progress = true;
     assert_int_equal(
-        weft_irecv_locked(&fixture_comm, WEFT_PLANE_P2P, A, TAG, buffer, LONG, &request),
-        WEFT_OK);
+        weft_irecv_locked(&fixture_comm, plane, A, TAG, buffer, LONG, &request), WEFT_OK);
     weft_engine.has_progress = false;
     weft_unlock();
     assert_int_equal(fake_count(WEFT_PKT_OFFER), 1);
     return request;
+}
+
+static struct weft_request *offer(void)
+{
+    return offer_on(WEFT_PLANE_P2P);
 }
 
 static struct weft_copy_share *offered_share(uint32_t *generation)
@@ -530,6 +534,51 @@ static void an_offer_of_which_half_was_stored_fails(void **state)
     assert_forgotten();
 }
 
+/* The receive belongs to a collective in which another member has died. The sender stores
+ * all, and both are through. */
+static void an_offer_that_the_living_claimed_ends_with_its_message(void **state)
+{
+    struct weft_request *request = offer_on(WEFT_PLANE_COLL);
+    uint32_t generation;
+    struct weft_copy_share *share = offered_share(&generation);
+    const struct weft_share_terms terms = {
+        .source = (uint64_t)(uintptr_t)message,
+        .target = (uint64_t)(uintptr_t)buffer,
+        .length = LONG,
+        .note = LONG,
+        .chunk = LONG,
+    };
+    uint64_t offset;
+    uint64_t length;
+
+    (void)state;
+    assert_true(weft_share_claim(share, generation));
+    lose_and_notice(B);
+    assert_false(weft_request_is_complete(request));
+    weft_share_open(share, generation, &terms);
+    assert_true(
+        weft_share_claim_chunk(share, generation, WEFT_SHARE_SENDER, &offset, &length));
+    assert_int_equal(length, LONG);
+    assert_true(weft_share_count(share, length));
+    weft_progress();
+    end_request(request, WEFT_OK);
+    assert_forgotten();
+}
+
+/* Its buffer is the program's again, so that no sender may claim it. */
+static void an_offer_that_nobody_claimed_is_taken_back(void **state)
+{
+    struct weft_request *request = offer_on(WEFT_PLANE_COLL);
+    uint32_t generation;
+    struct weft_copy_share *share = offered_share(&generation);
+
+    (void)state;
+    lose_and_notice(B);
+    end_failed(request, B);
+    assert_false(weft_share_claim(share, generation));
+    assert_forgotten();
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_with_message, fixture_close)
 
 int main(void)
@@ -558,6 +607,8 @@ int main(void)
         CASE(an_offered_receive_fails),
         CASE(an_offer_that_was_claimed_and_not_opened_fails),
         CASE(an_offer_of_which_half_was_stored_fails),
+        CASE(an_offer_that_the_living_claimed_ends_with_its_message),
+        CASE(an_offer_that_nobody_claimed_is_taken_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,12 @@ void weft_progress_role_give(void)
 
 void weft_lock_bias(void)
 {
+    weft_progress_role_take();
     if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0) {
         atomic_store_explicit(&weft_the_lock.progress, 0, memory_order_relaxed);
         atomic_store_explicit(&weft_lock_biased, true, memory_order_relaxed);
     }
+    weft_progress_role_give();
 }
 
 void weft_lock_share(void)

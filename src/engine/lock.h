@@ -64,8 +64,11 @@ static inline bool weft_lock_is_biased(void)
 }
 
 /*
- * To the biased form: in MPI_Init, when no other thread can be inside the library. Where
- * the kernel has no membarrier the lock stays shared.
+ * To the biased form: in MPI_Init, when the threads of the library have ended, by a
+ * thread that has not got the lock. Visitors may be inside, because functions such as
+ * MPI_Error_string may be called at any time: they have the progress role meanwhile, for
+ * which this waits, so that they give the lock back in the form in which they took it.
+ * Where the kernel has no membarrier the lock stays shared.
  */
 void weft_lock_bias(void);
 

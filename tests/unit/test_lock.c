@@ -110,6 +110,35 @@ static int become_biased(void **state)
     return 0;
 }
 
+static void *bias_in_a_thread(void *is_done)
+{
+    weft_lock_bias();
+    atomic_store((atomic_bool *)is_done, true);
+    return NULL;
+}
+
+/* Else the visitor would give back the other form, and nobody would get the lock again
+ * when it is shared. */
+static void the_form_does_not_change_under_a_visitor(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    atomic_bool is_done = false;
+    pthread_t thread;
+
+    (void)state;
+    weft_lock_as_visitor();
+    assert_int_equal(pthread_create(&thread, NULL, bias_in_a_thread, &is_done), 0);
+    for (int i = 0; i < 100 && !atomic_load(&is_done); i++) {
+        nanosleep(&moment, NULL);
+    }
+    assert_false(atomic_load(&is_done));
+    weft_lock_leave_as_visitor();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    weft_lock_share();
+    assert_true(weft_lock_try());
+    weft_unlock();
+}
+
 static void a_lock_that_is_shared_again_is_nobodys(void **state)
 {
     (void)state;
@@ -184,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_poller_that_got_the_lock_may_go_on),
         cmocka_unit_test(a_visitor_may_go_on),
         cmocka_unit_test(a_try_that_failed_has_not_got_the_lock),
+        cmocka_unit_test(the_form_does_not_change_under_a_visitor),
     };
     const struct CMUnitTest biased[] = {
         cmocka_unit_test(who_waits_for_the_lock_sleeps),

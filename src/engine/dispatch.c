@@ -185,7 +185,7 @@ static void note_gap(struct weft_peer *from)
  * to ourselves has no queue. */
 static bool is_granted(const struct weft_peer *from, unsigned flags)
 {
-    return !weft_engine.order.is_full || from->wanted > 0 || from->is_self ||
+    return !weft_engine.order.is_full || from->is_self ||
            weft_engine.hooks.wants((flags & WEFT_SHARED_QUEUE) != 0 ? NULL : from);
 }
 

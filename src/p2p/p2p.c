@@ -24,13 +24,24 @@ _Static_assert(WEFT_WIRE_VERSION == 16 && WEFT_SEGMENT_LAYOUT == 18,
                "ranks that share a segment exchange packets: where the wire version "
                "changes, the layout's does");
 
-/* The grant rule: a full store takes a message only if a receive or a probe could be
- * waiting for it. */
+/* Bytes of messages outside the buffers that the progress thread may make. */
+static const uint64_t BEYOND_ALONE = 32 * 1024 * 1024;
+
+/*
+ * The grant rule: a full store takes a message only if a receive or a probe could be
+ * waiting for it. Where much was taken so already, it does so only while the program is
+ * in MPI: a receive that it left behind would let a flood fill the memory while it
+ * computes, and what it waits for is found when it calls MPI.
+ */
 static bool wants(const struct weft_peer *from)
 {
     const struct weft_p2p *p = &weft_p2p;
     const struct weft_match *m = &p->match;
 
+    if (weft_engine.is_progress_thread_inside && weft_engine.waiting_threads == 0 &&
+        p->unexpected.beyond >= BEYOND_ALONE) {
+        return false;
+    }
     if (m->posted_count[WEFT_MATCH_ANY_SOURCE] + m->posted_count[WEFT_MATCH_ANY_BOTH] >
         0) {
         return true;

@@ -12,11 +12,13 @@
  *   kept     one message of every 1024 is not received before all others are over
  *   behind   the last rank sends COUNT messages with tag 1, then one with tag 2, which
  *            is received first
+ *   left     the same, but rank 0 has begun to receive that one, and computes: while
+ *            it calls no MPI function, its memory has to keep to the limit
  *   all      each, in this order
  *
  * Ends the job if rank 0 has ever more than LIMIT_MIB resident (0: no limit). What must
  * be let in before the message that is asked for can be seen is allowed besides: all of
- * them in `behind`.
+ * them in `behind`, and in `left` once it is waited for.
  */
 #include "check.h"
 
@@ -265,22 +267,54 @@ static void flood_behind(void)
     }
 }
 
+static long allowance_kib(void)
+{
+    return ((BYTES + RECORD) * (long)count + 1023) / 1024;
+}
+
+static void flood_left(void)
+{
+    static int message[WORDS];
+    MPI_Request request;
+
+    if (rank == 0) {
+        CHECK(MPI_Irecv(message, BYTES, MPI_BYTE, size - 1, 2, MPI_COMM_WORLD,
+                        &request) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    if (rank == size - 1) {
+        send_each(0, 1);
+        fill(message, count);
+        CHECK(MPI_Send(message, BYTES, MPI_BYTE, 0, 2, MPI_COMM_WORLD) == MPI_SUCCESS);
+    } else if (rank == 0) {
+        sleep_first();
+        look();
+        if (atomic_load(&memory.limit_kib) > 0) {
+            atomic_fetch_add(&memory.limit_kib, allowance_kib());
+        }
+        CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        CHECK(message[0] == count && message[WORDS - 1] == (count ^ (size - 1)));
+        take_each(size - 1, 1);
+    }
+}
+
 /* ---- one case after the other ---- */
 
 static const struct {
     const char *name;
     void (*run)(void);
-    long each_may_cost; /* bytes for each message that is let in */
+    bool lets_all_in;
 } cases[] = {
-    {"send", flood_send, 0},       {"isend", flood_isend, 0},
-    {"all-out", flood_all_out, 0}, {"empty", flood_empty, 0},
-    {"kept", flood_kept, 0},       {"behind", flood_behind, BYTES + RECORD},
+    {"send", flood_send, false},       {"isend", flood_isend, false},
+    {"all-out", flood_all_out, false}, {"empty", flood_empty, false},
+    {"kept", flood_kept, false},       {"behind", flood_behind, true},
+    {"left", flood_left, false},
 };
 
 static void run_case(size_t which, long limit_mib)
 {
     const long allowed =
-        limit_mib * 1024 + (cases[which].each_may_cost * (long)count + 1023) / 1024;
+        limit_mib * 1024 + (cases[which].lets_all_in ? allowance_kib() : 0);
     double start;
     long mine;
     long others = 0;

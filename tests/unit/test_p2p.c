@@ -451,6 +451,31 @@ static void a_full_store_takes_only_what_a_receive_may_be_waiting_for(void **sta
     assert_false(is_granted(A));
 }
 
+/* The progress thread alone stops where a receive that is left lets much in. */
+static void much_is_let_in_only_while_the_program_is_in_mpi(void **state)
+{
+    struct weft_request *request;
+    char buffer[8];
+
+    (void)state;
+    fill_store();
+    request = start_recv(A, 1, buffer, sizeof(buffer));
+    weft_engine.is_progress_thread_inside = true;
+    assert_true(is_granted(A));
+    weft_p2p.unexpected.beyond += 32 * 1024 * 1024;
+    assert_false(is_granted(A));
+    assert_false(is_granted(ANYONE));
+    weft_engine.waiting_threads++;
+    assert_true(is_granted(A));
+    weft_engine.waiting_threads--;
+    weft_engine.is_progress_thread_inside = false; /* MPI_Test, say */
+    assert_true(is_granted(A));
+    weft_p2p.unexpected.beyond -= 32 * 1024 * 1024;
+    arrive_eager(A, 1, "a", 2);
+    weft_progress();
+    end_recv(request, A, 1, 2);
+}
+
 static void a_receive_from_anyone_grants_to_all(void **state)
 {
     struct weft_header header = fixture_header(WEFT_PKT_EAGER, B, 1);
@@ -754,6 +779,7 @@ int main(void)
         CASE(a_message_to_ourselves_does_not_leave_the_process),
 
         CASE(a_full_store_takes_only_what_a_receive_may_be_waiting_for),
+        CASE(much_is_let_in_only_while_the_program_is_in_mpi),
         CASE(a_receive_from_anyone_grants_to_all),
         CASE(a_receive_gets_through_to_its_message_behind_others),
         CASE(what_was_held_back_comes_in_when_there_is_room_again),

@@ -187,7 +187,8 @@ static bool is_quiet(const struct weft_win *win)
 
     while ((target = weft_table_next(&win->targets, &at)) != NULL) {
         if (weft_pending_is_any(&target->pending) || target->is_dirty || target->is_put ||
-            (target->asked != target->answered && !target->peer->is_failed)) {
+            (target->asked != target->answered && !target->peer->is_failed) ||
+            target->combined != NULL) {
             return false;
         }
     }

@@ -418,8 +418,7 @@ static enum weft_gave_up why_broken(const struct weft_calls *calls)
 }
 
 /* A member that still asks has not freed the communicator, so no other one has its
- * context. A context that is given again comes after thousands of others: by then the
- * calls are too old to speak of. */
+ * context. */
 static void answer_left(const struct left *left, struct weft_peer *from,
                         const struct weft_signature *theirs)
 {
@@ -476,7 +475,10 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     comm = comm_of(&packet);
     if (comm == NULL) {
         left = find_left(packet.context);
-        if (left != NULL && weft_clock_ns() - left->since_ns < LEFT_NS) {
+        /* The context may be that of a new communicator, which this rank does not know
+         * yet: it has begun to make it, or no other member could have it. */
+        if (left != NULL && !weft_comm_is_agreeing() &&
+            weft_clock_ns() - left->since_ns < LEFT_NS) {
             answer_left(left, from, &theirs);
         }
         return;

@@ -105,6 +105,7 @@ static void end(struct agreement *a)
     } else {
         a->made->is_tentative = false;
     }
+    weft_comm_end_agreement();
     weft_request_complete(a->request, a->rc);
     weft_pool_give(&pool, a->index);
 }
@@ -191,6 +192,7 @@ enum weft_rc weft_agree_begin(const struct weft_agree_ask *ask, struct weft_comm
     if (ask->parent != NULL) {
         weft_request_set_comm(a->request, ask->parent);
     }
+    weft_comm_begin_agreement();
     trees = a->pending;
     for (int i = 0; i < trees; i++) {
         a->proposed[i] = made->group->rank != MPI_UNDEFINED ? weft_context_take() : 0;

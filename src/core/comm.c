@@ -185,3 +185,24 @@ enum weft_rc weft_comm_set_name(struct weft_comm *comm, const char *name)
     comm->name = comm->own_name;
     return WEFT_OK;
 }
+
+static uint32_t agreements; /* under way; with the lock */
+
+void weft_comm_begin_agreement(void)
+{
+    weft_assert_locked();
+    agreements++;
+}
+
+void weft_comm_end_agreement(void)
+{
+    weft_assert_locked();
+    assert(agreements > 0);
+    agreements--;
+}
+
+bool weft_comm_is_agreeing(void)
+{
+    weft_assert_locked();
+    return agreements > 0;
+}

@@ -139,6 +139,12 @@ struct weft_comm *weft_comm_next(uint32_t *index);
 /* The communicator of this context, of any plane, or NULL. */
 struct weft_comm *weft_comm_of_context(uint32_t context);
 
+/* With the lock: this process begins, and ends, to agree with others on the context of a
+ * communicator. Until the end others may know a context that this process does not. */
+void weft_comm_begin_agreement(void);
+void weft_comm_end_agreement(void);
+bool weft_comm_is_agreeing(void);
+
 static inline void weft_comm_use(struct weft_comm *comm)
 {
     weft_assert_locked();

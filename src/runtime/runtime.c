@@ -83,7 +83,7 @@ static void at_exit(void)
 {
     if (run.users == 0) {
         weft_wireup_close(&run.job);
-    } else {
+    } else if (!weft_forks_is_child()) { /* where no thread is that loads */
         weft_warm_refuse();
     }
 }

@@ -6,24 +6,36 @@
 #include "texts.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+
+/* Is this what follows when two threads disturb each other? */
+static bool is_crash(int signal)
+{
+    return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT ||
+           signal == SIGILL || signal == SIGFPE;
+}
 
 /*
  * What the kernel says of a rank's end: its exit code, and the cause in words. 0: it is
  * no failure.
  */
-static int describe(const struct job *job, int status, enum weft_slice_state state,
-                    char *cause, size_t size)
+static int describe(const struct job *job, int status, const struct weft_slice *slice,
+                    enum weft_slice_state state, char *cause, size_t size)
 {
     if (job->killer[0] != '\0') {
         snprintf(cause, size, "%s", job->killer);
         return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
     if (WIFSIGNALED(status)) {
-        snprintf(cause, size, TEXT_KILLED, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 WCOREDUMP(status) ? ", core dumped" : "");
+        const bool has_met =
+            is_crash(WTERMSIG(status)) && state == WEFT_SLICE_OPEN &&
+            atomic_load_explicit(&slice->has_met, memory_order_relaxed) == 1;
+
+        snprintf(cause, size, has_met ? TEXT_THREADS : TEXT_KILLED, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
         return 128 + WTERMSIG(status);
     }
     if (WEXITSTATUS(status) == 127 && state == WEFT_SLICE_EMPTY) {
@@ -39,11 +51,11 @@ static int describe(const struct job *job, int status, enum weft_slice_state sta
 
 /* The end of a rank whose slice was overwritten: nobody knows whether it had finalized.
  */
-static int describe_overwritten(const struct job *job, int status, char *cause,
-                                size_t size)
+static int describe_overwritten(const struct job *job, int status,
+                                const struct weft_slice *slice, char *cause, size_t size)
 {
     char said[128] = "ended with code 0";
-    const int code = describe(job, status, WEFT_SLICE_CLOSED, said, sizeof(said));
+    const int code = describe(job, status, slice, WEFT_SLICE_CLOSED, said, sizeof(said));
 
     snprintf(cause, size, TEXT_OVERWRITTEN, said);
     return code != 0 ? code : 1;
@@ -68,8 +80,8 @@ void job_judge_end(struct job *job, int local, int status)
         job_blame(job, end.code, rank, end.cause);
         return;
     }
-    code = is_sound ? describe(job, status, end.state, cause, sizeof(cause))
-                    : describe_overwritten(job, status, cause, sizeof(cause));
+    code = is_sound ? describe(job, status, slice, end.state, cause, sizeof(cause))
+                    : describe_overwritten(job, status, slice, cause, sizeof(cause));
     if (code == 0 && job_has_left_out_program(job, local, cause, sizeof(cause))) {
         code = 1;
     }

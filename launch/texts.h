@@ -73,6 +73,9 @@
 
 #define TEXT_RANK   "rank %d on %s (%s): %s"
 #define TEXT_KILLED "killed by signal %d, %s%s"
+#define TEXT_THREADS                                                                     \
+    "killed by signal %d, %s%s; two of its threads were in MPI at a time, and "          \
+    "MPI_THREAD_MULTIPLE was not asked for: call MPI_Init_thread"
 #define TEXT_CODE_127                                                                    \
     "ended with code 127: a library or command that it needs is not there"
 #define TEXT_CODE        "ended with code %d"

@@ -29,6 +29,7 @@
 #include "wireup/modules.h"
 #include "wireup/recorder.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 enum {
@@ -463,6 +464,20 @@ uint64_t weft_engine_away_ns(void)
 
 /* ---- waiting ---- */
 
+/* Two threads that wait at a time, where the program has asked for less than
+ * MPI_THREAD_MULTIPLE, are noted: mpiexec says so if the process crashes. A call inside a
+ * call, of a function of the user, is of the same thread. */
+static void look_for_second_thread(void)
+{
+    static pthread_t first;
+
+    if (weft_engine.waiting_threads <= 1) {
+        first = pthread_self();
+    } else if (weft_lock_is_biased() && !pthread_equal(first, pthread_self())) {
+        atomic_store_explicit(&weft_engine.job->slice->has_met, 1, memory_order_relaxed);
+    }
+}
+
 /* It takes longer: gives the processor away, then sleeps. With the lock, at both ends. */
 static void wait_longer(const struct awaited *a, const struct weft_wait_reason *why)
 {
@@ -473,6 +488,7 @@ static void wait_longer(const struct awaited *a, const struct weft_wait_reason *
 
     weft_doing_count(&weft_engine.job->slice->doing.waits);
     weft_recorder_wait(1);
+    look_for_second_thread();
     e->spins = 0;
     begin_long(start);
     weft_node_set_inside(&e->node, true);

@@ -139,7 +139,8 @@ struct weft_slice {
     _Atomic uint32_t state; /* enum weft_slice_state; release after code and cause */
     int32_t code;           /* of MPI_Abort, or the error class */
     uint32_t app; /* which program of an MPMD job; written by mpiexec, before the start */
-    uint32_t reserved;
+    /* 1: two threads have waited in MPI at a time, below MPI_THREAD_MULTIPLE. */
+    _Atomic uint32_t has_met;
     struct weft_doing_record doing; /* what it waits for */
     char cause[WEFT_CAUSE_BYTES];
     _Atomic uint32_t

@@ -66,6 +66,12 @@ def a_rank_that_dies_by_segv_ends_the_job():
 
 
 @case("ranks")
+def a_crash_with_two_threads_in_mpi_names_the_level():
+    fails("two", 139, "killed by signal 11, Segmentation fault; two of its threads were in MPI "
+                      "at a time, and MPI_THREAD_MULTIPLE was not asked for: call MPI_Init_thread")
+
+
+@case("ranks")
 def a_rank_that_dies_by_kill_ends_the_job():
     fails("kill", 137, "killed by signal 9, Killed")
 

@@ -4,6 +4,7 @@
  *   fail HOW [OTHERS]
  *
  *   segv, kill      dies by that signal, inside MPI
+ *   two             dies by SIGSEGV while two of its threads are inside MPI
  *   exit-before     exit(3) before MPI_Init
  *   exit-after      exit(3) after MPI_Init
  *   leave           exit(0) after MPI_Init
@@ -46,6 +47,26 @@ static void *abort_from_thread(void *unused)
 {
     MPI_Abort(MPI_COMM_WORLD, 5);
     return unused;
+}
+
+static void *receive_for_ever(void *unused)
+{
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return unused;
+}
+
+/* Which MPI_Init does not allow. */
+static void die_with_two_in_mpi(void)
+{
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, receive_for_ever, NULL) != 0) {
+            exit(98);
+        }
+        usleep(50 * A_MOMENT_US);
+    }
+    raise(SIGSEGV);
 }
 
 static void abort_in_thread(void)
@@ -138,6 +159,8 @@ static void fail_inside(const char *how)
 {
     if (strcmp(how, "segv") == 0) {
         raise(SIGSEGV);
+    } else if (strcmp(how, "two") == 0) {
+        die_with_two_in_mpi();
     } else if (strcmp(how, "kill") == 0) {
         raise(SIGKILL);
     } else if (strcmp(how, "exit-after") == 0) {

@@ -9,6 +9,7 @@
 #include "datatype/attribute.h"
 #include "datatype/fortran.h"
 #include "engine/lock.h"
+#include "wireup/recorder.h"
 
 #include <stdlib.h>
 
@@ -25,6 +26,7 @@ static int check_old(const char *function, MPI_Datatype oldtype,
 static int give(const char *function, enum weft_rc rc, const struct weft_datatype *made,
                 MPI_Datatype *newtype)
 {
+    weft_recorder_count();
     if (rc == WEFT_OK) {
         *newtype = made->handle;
         return MPI_SUCCESS;

@@ -8,6 +8,7 @@
 #include "check/p2p.h"
 #include "check/rc.h"
 #include "engine/lock.h"
+#include "wireup/recorder.h"
 
 static int create(const char *function, MPI_User_function *user,
                   MPI_User_function_c *user_c, int commute, MPI_Op *op)
@@ -126,6 +127,7 @@ static int reduce_local(const char *function, const void *inbuf, void *inoutbuf,
     if (err == MPI_SUCCESS) {
         weft_operation_apply(found, type, inbuf, inoutbuf, (uint64_t)count);
     }
+    weft_recorder_count();
     return err;
 }
 

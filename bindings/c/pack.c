@@ -8,6 +8,7 @@
 #include "check/p2p.h"
 #include "datatype/cursor.h"
 #include "datatype/external.h"
+#include "wireup/recorder.h"
 
 #include <limits.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static int pack_checked(const struct packing *p)
     size_t bytes = 0;
     int err = check_packing(p, &type, &bytes);
 
+    weft_recorder_count();
     if (err != MPI_SUCCESS || bytes == 0) {
         return err;
     }
@@ -87,6 +89,7 @@ static int unpack_checked(const struct packing *p)
     size_t bytes = 0;
     int err = check_packing(p, &type, &bytes);
 
+    weft_recorder_count();
     if (err != MPI_SUCCESS || bytes == 0) {
         return err;
     }

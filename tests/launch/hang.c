@@ -248,6 +248,29 @@ static void write_once(void)
     MPI_File_write_at(scratch, 0, &one, sizeof(one), MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
+static void pack_once(void)
+{
+    static char packed[SMALL];
+    int at = 0;
+
+    MPI_Pack(buffer, SMALL, MPI_BYTE, packed, SMALL, &at, MPI_COMM_SELF);
+    at = 0;
+    MPI_Unpack(packed, SMALL, &at, buffer, SMALL, MPI_BYTE, MPI_COMM_SELF);
+}
+
+static void reduce_once(void)
+{
+    MPI_Reduce_local(&one, &old, 1, MPI_LONG, MPI_MAX);
+}
+
+static void make_type_once(void)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(2, 1, 2, MPI_LONG, &type);
+    MPI_Type_free(&type);
+}
+
 /* The longest time between two moves of rank 0, so far. */
 static double longest_pause(void)
 {
@@ -258,6 +281,26 @@ static double longest_pause(void)
     longest = last > 0 && now - last > longest ? now - last : longest;
     last = now;
     return longest;
+}
+
+/* Rank 0 does each of these for a while. */
+static void work(void (*const each[])(void), int count)
+{
+    for (int i = 0; i < count; i++) {
+        const double begin = MPI_Wtime();
+
+        while (rank == 0 && MPI_Wtime() - begin < 0.6) {
+            each[i]();
+            longest_pause();
+        }
+    }
+}
+
+static void say_longest_pause(void)
+{
+    if (rank == 0) {
+        printf("%f\n", longest_pause());
+    }
 }
 
 /* Rank 0 works, and all others wait for it. */
@@ -271,20 +314,21 @@ static void works(void)
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL,
                   &scratch);
     MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
-    for (int i = 0; i < 3; i++) {
-        const double begin = MPI_Wtime();
-
-        while (rank == 0 && MPI_Wtime() - begin < 0.6) {
-            each[i]();
-            longest_pause();
-        }
-    }
+    work(each, 3);
     MPI_Win_unlock_all(window);
     MPI_File_close(&scratch);
     MPI_Win_free(&window);
-    if (rank == 0) {
-        printf("%f\n", longest_pause());
-    }
+    say_longest_pause();
+}
+
+/* The same by calls that communicate with no other rank. */
+static void local(void)
+{
+    void (*const each[])(void) = {pack_once, reduce_once, make_type_once};
+
+    longest_pause();
+    work(each, 3);
+    say_longest_pause();
 }
 
 /* Not stuck at all: all ranks speak with each other until they are ended. */
@@ -322,6 +366,7 @@ static const struct {
     {"busy", busy},
     {"file", file},
     {"works", works},
+    {"local", local},
 };
 
 int main(int argc, char **argv)

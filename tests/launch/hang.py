@@ -215,20 +215,29 @@ def a_call_that_the_kernel_holds_up_is_named():
             running.abandon()
 
 
-@case("one host")
-def one_sided_operations_and_accesses_to_files_are_moves():
+def moves_all_the_time(*words):
     """Ranks that a busy machine lets stand still for long are reported rightly: then nothing
     follows."""
     limit, reports = 0.3, []
-    with tempfile.TemporaryDirectory() as folder:
-        while len(reports) < 4:
-            done = Running([mpiexec_path(), "--hang-timeout", limit, "-n", 2, program("hang"),
-                            "works", Path(folder) / "file"]).finish()
-            equal(done.code, 0, done.err)
-            if not done.err or float(done.out) > limit / 3:
-                return
-            reports.append(done.err.decode())
+    while len(reports) < 4:
+        done = Running([mpiexec_path(), "--hang-timeout", limit, "-n", 2, program("hang"),
+                        *words]).finish()
+        equal(done.code, 0, done.err)
+        if not done.err or float(done.out) > limit / 3:
+            return
+        reports.append(done.err.decode())
     claim(False, "\n".join(reports))
+
+
+@case("one host")
+def one_sided_operations_and_accesses_to_files_are_moves():
+    with tempfile.TemporaryDirectory() as folder:
+        moves_all_the_time("works", Path(folder) / "file")
+
+
+@case("one host")
+def packing_datatypes_and_local_reductions_are_moves():
+    moves_all_the_time("local")
 
 
 def top(*words, under=()):

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -367,6 +368,9 @@ static void send_answers(struct job *job, uint64_t now)
         }
     }
     hang->client_count = kept;
+    if (kept < CLIENTS) {
+        job_let_in_top(job);
+    }
 }
 
 static void answer_clients(struct job *job, const struct bytes *text)
@@ -572,10 +576,15 @@ void job_hang_ask(struct job *job, const char *head)
     }
 }
 
+bool job_hang_has_place(const struct job *job)
+{
+    return job->hang == NULL || job->hang->client_count < CLIENTS;
+}
+
 bool job_hang_ask_for(struct job *job, int fd, bool has_stacks)
 {
-    if (!are_ranks_running(job) || !open_hang(job) ||
-        job->hang->client_count == CLIENTS) {
+    assert(job_hang_has_place(job));
+    if (!are_ranks_running(job) || !open_hang(job)) {
         return false;
     }
     job->hang->clients[job->hang->client_count++] = (struct client){.fd = fd};

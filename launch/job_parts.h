@@ -154,7 +154,8 @@ struct job {
     int epoll;
     int children; /* a signalfd for SIGCHLD */
     int front;
-    int top; /* where weft-top asks; 0: nowhere */
+    int top;              /* where weft-top asks; 0: nowhere */
+    bool is_top_left_out; /* it is not watched, until there is a place */
     struct feed feed;
     enum state state;
     int code;  /* the exit code; set by the first failure */
@@ -256,13 +257,14 @@ void job_on_report(struct job *job, const struct frame *frame, const char *paylo
 
 /*
  * What ranks do (hang.c). The first two are the loop's: when something is due, 0 for
- * never, and doing it. The third asks for a report, whose head says who wants it; the
- * fourth for one that goes to a socket, which it closes, or refuses. The rest hears
- * frames.
+ * never, and doing it. The third asks for a report, whose head says who wants it. The
+ * fourth tells whether there is a place for one more socket, and the fifth asks for a
+ * report that goes to it: it closes the socket, or refuses. The rest hears frames.
  */
 uint64_t job_hang_due(const struct job *job);
 void job_hang_tend(struct job *job, uint64_t now);
 void job_hang_ask(struct job *job, const char *head);
+bool job_hang_has_place(const struct job *job);
 bool job_hang_ask_for(struct job *job, int fd, bool has_stacks);
 /* The socket of one that has asked takes more of its answer. */
 void job_on_top_room(struct job *job);
@@ -312,9 +314,11 @@ void job_on_clock(struct job *job, const struct frame *frame, const char *payloa
 void job_on_box_ask(struct job *job, const struct frame *frame);
 void job_on_box(struct job *job, const struct frame *frame, const char *payload);
 
-/* Lets weft-top ask, and hears it (top.c). */
+/* Lets weft-top ask, and hears it (top.c). Askers for whom there is no place wait in the
+ * queue of the socket; the third is called when a place is free. */
 void job_open_top(struct job *job);
 void job_on_top(struct job *job);
+void job_let_in_top(struct job *job);
 
 /* Tells the root which networks this host is in; as the root, tells all which of them
  * hosts share, and hears both. */

@@ -8,6 +8,7 @@
 #include "top.h"
 
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ void job_open_top(struct job *job)
     if (fd < 0) {
         return;
     }
-    if (bind(fd, (struct sockaddr *)&address, length) != 0 || listen(fd, 8) != 0) {
+    if (bind(fd, (struct sockaddr *)&address, length) != 0 ||
+        listen(fd, SOMAXCONN) != 0) {
         close(fd);
         return;
     }
@@ -42,12 +44,17 @@ void job_on_top(struct job *job)
 {
     struct sockaddr_un from = {.sun_family = AF_UNIX};
     socklen_t length = sizeof(from);
-    const int fd = accept4(job->top, (struct sockaddr *)&from, &length,
-                           SOCK_CLOEXEC | SOCK_NONBLOCK);
-    const bool has_stacks =
-        length > offsetof(struct sockaddr_un, sun_path) + strlen(TOP_STACKS) &&
-        memcmp(from.sun_path + 1, TOP_STACKS, strlen(TOP_STACKS)) == 0;
+    bool has_stacks;
+    int fd;
 
+    if (!job_hang_has_place(job)) {
+        job->is_top_left_out = epoll_ctl(job->epoll, EPOLL_CTL_DEL, job->top, NULL) == 0;
+        return;
+    }
+    fd = accept4(job->top, (struct sockaddr *)&from, &length,
+                 SOCK_CLOEXEC | SOCK_NONBLOCK);
+    has_stacks = length > offsetof(struct sockaddr_un, sun_path) + strlen(TOP_STACKS) &&
+                 memcmp(from.sun_path + 1, TOP_STACKS, strlen(TOP_STACKS)) == 0;
     if (fd >= 0 && (!is_allowed(fd) || !job_hang_ask_for(job, fd, has_stacks))) {
         close(fd);
     }

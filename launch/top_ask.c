@@ -81,8 +81,8 @@ static bool is_trusted(int fd, uid_t *user)
     return peer.uid == geteuid() || geteuid() == 0;
 }
 
-/* Does not block, whatever the listener does: a full queue is tried again for a second.
- */
+/* Does not block, whatever the listener does: a full queue is tried again. If this fails
+ * in the end, errno is EAGAIN. */
 static bool connect_to(int fd, int pid, int times)
 {
     struct sockaddr_un address;
@@ -99,21 +99,27 @@ static bool connect_to(int fd, int pid, int times)
         }
         nanosleep(&moment, NULL);
     }
+    errno = EAGAIN;
     return false;
 }
 
-/* A connection to a job that this user may ask; -1: there is none. */
+/* A connection to a job that this user may ask; -1: there is none, or, if errno is
+ * EAGAIN, its queue is full. */
 static int open_job(int pid, bool has_stacks, int times, uid_t *user)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error;
 
+    errno = 0;
     if (fd >= 0 && (!has_stacks || want_stacks(fd)) && connect_to(fd, pid, times) &&
         is_trusted(fd, user)) {
         return fd;
     }
+    error = errno;
     if (fd >= 0) {
         close(fd);
     }
+    errno = error;
     return -1;
 }
 
@@ -125,27 +131,31 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool top_ask(int pid, bool has_stacks, struct bytes *text)
+enum top_result top_ask(int pid, bool has_stacks, struct bytes *text)
 {
     const int64_t end = now_ms() + TOP_PATIENCE_MS;
     uid_t user;
     const int fd = open_job(pid, has_stacks, 20, &user);
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char part[4096];
-    ssize_t n = fd >= 0 ? 1 : 0;
+    ssize_t n = 1;
 
     text->count = 0;
+    if (fd < 0) {
+        return errno == EAGAIN ? TOP_SILENT : TOP_NO_JOB;
+    }
     while (n > 0 && text->count < TOP_BYTES_MOST && now_ms() < end) {
         n = poll(&p, 1, (int)(end - now_ms())) > 0 ? read(fd, part, sizeof(part)) : -1;
         if (n > 0) {
             bytes_add(text, part, (size_t)n);
         }
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    close(fd);
     top_make_printable(text->at, text->count);
-    return n >= 0 && text->count > 0;
+    if (n >= 0 && text->count > 0) {
+        return TOP_TOLD;
+    }
+    return n < 0 && now_ms() >= end ? TOP_SILENT : TOP_NO_JOB;
 }
 
 /* ---- jobs ---- */

@@ -28,9 +28,14 @@ struct top_job {
 /* The jobs that this user may ask, at most TOP_JOBS_MOST; returns how many there are. */
 int top_find_jobs(struct top_job *jobs);
 
-/* One report, in place of what `text` holds; false: there is no such job of this user, or
- * none any more, or it does not answer. */
-bool top_ask(int pid, bool has_stacks, struct bytes *text);
+enum top_result {
+    TOP_TOLD,
+    TOP_NO_JOB, /* of this user, or it has ended, or its ranks do not run yet */
+    TOP_SILENT, /* it does not answer in time: it is busy with other askers, or stopped */
+};
+
+/* One report, in place of what `text` holds. */
+enum top_result top_ask(int pid, bool has_stacks, struct bytes *text);
 
 /* Replaces what a terminal may take for orders: all control characters but the line end,
  * and what is not UTF-8. */

@@ -34,6 +34,14 @@ void job_watch_again(struct job *job, int fd, enum source source, int rank)
     }
 }
 
+void job_let_in_top(struct job *job)
+{
+    if (job->is_top_left_out) {
+        job->is_top_left_out = false;
+        job_watch(job, job->top, FROM_TOP, 0);
+    }
+}
+
 void job_watch_client(struct job *job, int local)
 {
     const struct pmi_client *client = &job->pmi.clients[local];

@@ -181,15 +181,17 @@ static bool wait_for_key(double seconds)
            (read(STDIN_FILENO, &key, 1) == 1 && key != 'q' && key != 3);
 }
 
+static const char silent[] = "does not answer: too many ask it at once, or it is stopped";
+
 static int watch(const struct choice *choice)
 {
     struct bytes text = {NULL, 0, 0};
     struct bytes last = {NULL, 0, 0};
     time_t since = time(NULL);
-    bool is_there;
+    enum top_result result;
 
     enter_screen();
-    while ((is_there = top_ask(choice->pid, choice->has_stacks, &text))) {
+    while ((result = top_ask(choice->pid, choice->has_stacks, &text)) == TOP_TOLD) {
         if (text.count != last.count || memcmp(text.at, last.at, text.count) != 0) {
             since = time(NULL);
             last.count = 0;
@@ -201,8 +203,9 @@ static int watch(const struct choice *choice)
         }
     }
     leave_screen();
-    if (!is_there) {
-        fprintf(stderr, "weft-top: job %d has ended\n", choice->pid);
+    if (result != TOP_TOLD) {
+        fprintf(stderr, "weft-top: job %d %s\n", choice->pid,
+                result == TOP_SILENT ? silent : "has ended");
     }
     bytes_free(&text);
     bytes_free(&last);
@@ -212,10 +215,16 @@ static int watch(const struct choice *choice)
 static int print_once(const struct choice *choice)
 {
     struct bytes text = {NULL, 0, 0};
+    const enum top_result result = top_ask(choice->pid, choice->has_stacks, &text);
 
-    if (!top_ask(choice->pid, choice->has_stacks, &text)) {
-        fprintf(stderr, "weft-top: there is no job %d of this user on this host\n",
-                choice->pid);
+    if (result != TOP_TOLD) {
+        if (result == TOP_SILENT) {
+            fprintf(stderr, "weft-top: job %d %s\n", choice->pid, silent);
+        } else {
+            fprintf(stderr, "weft-top: there is no job %d of this user on this host\n",
+                    choice->pid);
+        }
+        bytes_free(&text);
         return 1;
     }
     printf("%.*s", (int)text.count, text.at);

@@ -276,6 +276,27 @@ def weft_top_shows_a_job_as_often_as_it_asks():
         claim(words in said, said)
 
 
+ASKERS = 40  # more than mpiexec answers at once
+
+
+@case("one host")
+def many_may_ask_at_once():
+    """mpiexec answers some of them, and the others wait."""
+    running = Running([mpiexec_path(), "-n", 4, program("hang"), "tag"])
+    path = Path(mpiexec_path()).with_name("weft-top")
+    try:
+        claim(common.wait_until(lambda: "near miss at rank 1" in top(running.pid)[1], 60),
+              top(running.pid))
+        askers = [subprocess.Popen([path, "--once", str(running.pid)], encoding="utf-8",
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                  for _ in range(ASKERS)]
+        said = [asker.communicate(timeout=120)[0] for asker in askers]
+        claim(all(asker.returncode == 0 for asker in askers),
+              "\n".join(sorted(set(said)))[:1000])
+    finally:
+        running.abandon()
+
+
 HOSTILE = b"4 ranks\x1b]0;title\x07 of \xc2\x9b1m \x9b \xc3\xa9\x7f\n" + b"x" * 99 + b"\n"
 
 # Listens where weft-top looks for a job with this process id; answers with MiB of lines.

@@ -4,6 +4,8 @@
 #include "job_parts.h"
 #include "texts.h"
 
+#include "base/clock.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,6 +131,9 @@ static void on_front(struct job *job)
             end_daemon(job, signals[i]);
         } else if (job_is_asked_to_end(job, signals[i])) {
             job->is_given_up = job->state == DONE;
+            if (signals[i] == SIGTERM && job->cut_short == 0) {
+                job->cut_short = weft_clock_ns();
+            }
             job_happen(job, ASKED_TO_END);
         } else { /* SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT */
             if (signals[i] == SIGUSR1 && !job_is_daemon(job)) {

@@ -28,7 +28,8 @@ enum { EVENTS = 128 };
 static const uint64_t PROMPT_NS = UINT64_C(200000000);
 static const uint64_t LAST_WORDS_NS = UINT64_C(500000000);
 
-/* How long daemons may take to end after their ranks have, without sending anything. */
+/* How long daemons may take to end after their ranks have, without sending anything; and
+ * the reader of our output, without taking anything, after --timeout or SIGTERM. */
 static const uint64_t CLOSE_NS = UINT64_C(30000000000);
 
 /* Standard output takes nothing any more, and nothing else has failed before. */
@@ -79,6 +80,7 @@ static void look_at_clock(struct job *job, uint64_t now)
             job_fail_silently(job, 124);
             job_say(job, TEXT_TIMEOUT, job->plan->timeout);
         }
+        job->cut_short = now;
         job_happen(job, TIMED_OUT);
     }
 }
@@ -272,7 +274,20 @@ static bool open_job(struct job *job, const struct plan *plan, int front)
     return true;
 }
 
-/* The front is gone, or wants to end now: nobody cares for what is still to be read. */
+/* Has the reader of the sink taken nothing for too long since the job was cut short? */
+static bool is_unread(const struct job *job, const struct sink *sink)
+{
+    const uint64_t since =
+        sink->waiting_since > job->cut_short ? sink->waiting_since : job->cut_short;
+
+    return sink->is_waiting && weft_clock_ns() - since > CLOSE_NS;
+}
+
+/*
+ * The front is gone, or wants to end now: nobody cares for what is still to be read.
+ * After
+ * --timeout or SIGTERM there may be nobody who could say so.
+ */
 static bool is_given_up(struct job *job)
 {
     struct pollfd p = {.fd = job->front, .events = POLLIN};
@@ -280,6 +295,8 @@ static bool is_given_up(struct job *job)
     while (job->front >= 0 && !job->is_given_up && poll(&p, 1, 0) > 0) {
         job_dispatch(job, (uint64_t)FROM_FRONT << 32);
     }
+    job->is_given_up |= job->cut_short != 0 &&
+                        (is_unread(job, &job->output) || is_unread(job, &job->error));
     return job->front < 0 || job->is_given_up;
 }
 

@@ -165,6 +165,7 @@ struct job {
     uint64_t kill_end;  /* processes that are there then cannot be killed; 0: none */
     int kill_rounds;    /* how often that has been put off */
     uint64_t time_out;  /* 0: none */
+    uint64_t cut_short; /* when --timeout or SIGTERM has ended the job; 0: neither has */
 };
 
 /* Something has happened: does what the table says. */

@@ -229,6 +229,11 @@ void sink_flush(struct sink *sink)
     sink->count -= done;
     memmove(sink->held, sink->held + done, sink->count);
     sink->is_waiting = sink->count > 0 || is_writing(sink->writer);
+    if (!sink->is_waiting) {
+        sink->waiting_since = 0;
+    } else if (done > 0 || sink->waiting_since == 0) {
+        sink->waiting_since = weft_clock_ns();
+    }
 }
 
 /* ---- what is to be written ---- */

@@ -40,6 +40,7 @@ struct sink {
     struct writer *writer; /* of a terminal that blocks; else NULL */
     bool is_terminal;
     bool is_waiting;         /* for room, to write what it holds */
+    uint64_t waiting_since;  /* then: when something was last written; else 0 */
     bool is_leaving_out;     /* streams that could not be read */
     int error;               /* errno: it cannot be written to any more; 0: it can */
     bool is_mid_line;        /* the last text had no line end */

@@ -865,6 +865,31 @@ def a_terminal_of_another_user_that_nobody_reads_does_not_either():
             end_in_unread_terminal(number, NOBODY)
 
 
+def ends_unread(shown, code):
+    """Ends by itself, although nothing is read of its terminal."""
+    status = []
+
+    def has_ended():
+        pid, *status[:] = os.waitpid(shown.pid, os.WNOHANG)
+        return pid != 0
+
+    claim(wait_until(has_ended, PATIENCE), "mpiexec waits for the reader of its terminal")
+    equal(os.waitstatus_to_exitcode(status[0]), code)
+    os.close(shown.master)
+
+
+@case("unread")
+def a_job_that_is_cut_short_waits_a_while_for_its_reader():
+    """After --timeout, and after SIGTERM: without a second signal."""
+    words = ["-n", 2, "sh", "-c", "while echo a line; do :; done"]
+    timed, asked = terminal("--timeout", 1, *words), terminal(*words)
+    for shown in (timed, asked):
+        shown.expect(b"a line", PATIENCE)
+    os.kill(asked.pid, signal.SIGTERM)
+    ends_unread(timed, 124)
+    ends_unread(asked, 128 + signal.SIGTERM)
+
+
 @case("terminal")
 def all_that_is_printed_into_a_terminal_of_another_user_comes():
     if os.geteuid() == 0:

@@ -130,6 +130,7 @@ static void go_round(struct job *job)
         tend_outputs(job, now);
     }
     job_tend_input(job);
+    job_tend_words(job);
     look_at_clock(job, now);
     job_hang_tend(job, now);
     job_blame_tend(job, now);

@@ -372,6 +372,8 @@ void job_open_lookup(struct job *job);
 void job_look_for_barrier(struct job *job);
 void job_release(struct job *job);
 void job_on_put(struct job *job, const char *payload, size_t bytes);
+/* Reads from our ranks again, once the way to our parent has taken what they asked. */
+void job_tend_words(struct job *job);
 void job_on_get(struct job *job, const struct frame *frame, const char *key);
 void job_on_value(struct job *job, const struct frame *frame, const char *payload);
 

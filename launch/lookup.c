@@ -77,6 +77,22 @@ static const char *name_in(const char *pair, size_t bytes)
     return memchr(pair, '\0', bytes) != NULL ? pair : NULL;
 }
 
+/* Puts and gets of our ranks go up; while the link is full nothing more is read of them.
+ * Our parent reads whatever happens, so that this ends. */
+static void hold_if_full(struct job *job)
+{
+    if (job_is_daemon(job) && job->tree.up.waiting.count >= WORDS_WINDOW) {
+        pmi_service_hold(&job->pmi, true);
+    }
+}
+
+void job_tend_words(struct job *job)
+{
+    if (job->pmi.is_held && job->tree.up.waiting.count < WORDS_WINDOW) {
+        pmi_service_hold(&job->pmi, false);
+    }
+}
+
 static void on_put(void *owner, const char *name, const char *value)
 {
     struct job *job = owner;
@@ -84,6 +100,7 @@ static void on_put(void *owner, const char *name, const char *value)
 
     if (job_is_daemon(job)) {
         send_pair(job, &frame, name, value);
+        hold_if_full(job);
     }
 }
 
@@ -112,6 +129,7 @@ static bool on_ask(void *owner, int rank, int of, const char *name)
         return false;
     }
     tree_send(job, &frame, name);
+    hold_if_full(job);
     return true;
 }
 

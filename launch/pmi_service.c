@@ -28,10 +28,12 @@ static int compare(const void *a, const void *b)
 
 /* ---- answers ---- */
 
-/* Is nothing read from the client until it has taken answers? */
-static bool is_full(const struct pmi_client *client)
+/* Is nothing read from the client until it has taken answers, or got some? */
+static bool is_full(const struct pmi_service *service, const struct pmi_client *client)
 {
-    return client->waiting.count >= PMI_WAITING || client->is_passing;
+    return client->waiting.count >= PMI_WAITING || client->is_passing ||
+           service->is_held ||
+           client->asked >= PMI_ASKED + PMI_ASKED_EACH * service->size;
 }
 
 /* Sends once; the descriptor goes with the byte that it belongs to. As send(). */
@@ -89,11 +91,11 @@ static void flush(struct pmi_service *service, struct pmi_client *client)
             drop_answers(client); /* the client is gone, which reading shows */
         }
     }
-    is_let_in = client->is_left_out && !is_full(client);
+    is_let_in = client->is_left_out && !is_full(service, client);
     if (client->is_waiting != (client->waiting.count > 0) ||
-        client->is_left_out != is_full(client)) {
+        client->is_left_out != is_full(service, client)) {
         client->is_waiting = client->waiting.count > 0 || is_let_in;
-        client->is_left_out = is_full(client);
+        client->is_left_out = is_full(service, client);
         service->watch(service->owner, client);
     }
 }
@@ -233,6 +235,7 @@ void pmi_service_answer(struct pmi_service *service, int rank, const char *name,
     if (client == NULL || client->fd < 0) {
         return;
     }
+    client->asked -= client->asked > 0 ? 1 : 0;
     if (of >= 0) {
         snprintf(whose, sizeof(whose), " rank=%d key=%s", of, strchr(name, ' ') + 1);
     }
@@ -344,6 +347,7 @@ static void on_get(struct pmi_service *service, struct pmi_client *client, char 
     char own_name[PMI_LINE];
     const char *value = NULL;
 
+    client->asked++; /* until pmi_service_answer() */
     if (name == NULL || of >= service->size) {
         pmi_service_answer(service, client->rank, NULL, NULL);
         return;
@@ -473,12 +477,24 @@ static void on_line(struct pmi_service *service, struct pmi_client *client, char
     }
 }
 
+void pmi_service_hold(struct pmi_service *service, bool is_held)
+{
+    service->is_held = is_held;
+    for (int i = 0; !is_held && i < service->count; i++) {
+        struct pmi_client *client = &service->clients[i];
+
+        if (client->fd >= 0 && client->is_left_out) {
+            flush(service, client);
+        }
+    }
+}
+
 /* Carries out the requests that have come whole, as long as answers can be kept. */
 static void take_lines(struct pmi_service *service, struct pmi_client *client)
 {
     char *end;
 
-    while (!is_full(client) &&
+    while (!is_full(service, client) &&
            (end = memchr(client->line, '\n', client->count)) != NULL) {
         const size_t length = (size_t)(end - client->line) + 1;
 
@@ -486,6 +502,9 @@ static void take_lines(struct pmi_service *service, struct pmi_client *client)
         on_line(service, client, client->line);
         client->count -= length;
         memmove(client->line, client->line + length, client->count);
+    }
+    if (is_full(service, client)) {
+        flush(service, client); /* lines that wait here are served when it is not */
     }
 }
 
@@ -501,7 +520,7 @@ bool pmi_service_tend(struct pmi_service *service, struct pmi_client *client)
     }
     flush(service, client);
     take_lines(service, client);
-    if (is_full(client)) {
+    if (is_full(service, client)) {
         return true;
     }
     n = recv(client->fd, client->line + client->count, PMI_LINE - 1 - client->count,

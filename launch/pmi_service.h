@@ -13,7 +13,9 @@
  *
  * Nothing here blocks, and no answer is lost: answers that the socket of a rank does not
  * take wait in a queue, and while that holds PMI_WAITING bytes nothing more is read from
- * the rank. Only answers to what it has asked before make the queue longer.
+ * the rank. Only answers to what it has asked before make the queue longer. Nor is
+ * anything read while PMI_ASKED questions of the rank, and PMI_ASKED_EACH for each rank
+ * of the job, wait for an answer; Weft's own ranks ask for a few keys of each other rank.
  */
 #ifndef WEFT_LAUNCH_PMI_SERVICE_H
 #define WEFT_LAUNCH_PMI_SERVICE_H
@@ -28,6 +30,8 @@ enum {
     PMI_KEY = 64,
     PMI_WAITING = 64 * 1024,
     PMI_COMPLAINTS = 16, /* lines about one rank's requests */
+    PMI_ASKED = 1024,
+    PMI_ASKED_EACH = 4,
 };
 
 struct pmi_client {
@@ -47,6 +51,7 @@ struct pmi_client {
     bool is_waiting;  /* for room in the socket */
     bool is_left_out; /* nothing is read from it */
     int complaints;
+    int asked; /* its questions that have no answer yet */
 };
 
 /* A lookup that waits for its key. */
@@ -65,6 +70,7 @@ struct pmi_service {
     int size;            /* of the job */
     int in_barrier;      /* of those that are not lost */
     int lost;
+    bool is_held;  /* nothing is read from any client; see pmi_service_hold() */
     char name[64]; /* of the key-value space */
     char *mapping; /* PMI_process_mapping */
     void *keys;    /* a tsearch tree */
@@ -92,6 +98,10 @@ struct pmi_service {
 /* Sends answers that wait, reads once what a client has sent, and answers. False when the
  * client has closed its end. */
 bool pmi_service_tend(struct pmi_service *service, struct pmi_client *client);
+
+/* Reads nothing from the clients of this host while the way to other hosts is full, and
+ * goes on when it is not. */
+void pmi_service_hold(struct pmi_service *service, bool is_held);
 
 /* Closes our end, and forgets what the client has not taken. */
 void pmi_client_close(struct pmi_client *client);

@@ -27,8 +27,9 @@ enum {
     FRAME_MOST = 64 * 1024 * 1024, /* bytes behind a header: an environment, and names */
     TEXT_WINDOW = 128 * 1024,      /* of output that a daemon sends before it is taken */
     INPUT_WINDOW = 64 * 1024,      /* of standard input on its way to a daemon */
-    FRAME_END = 1,                 /* a line's end, behind greeting and frames */
-    FAN_OUT = 16,                  /* children of a daemon, at most */
+    WORDS_WINDOW = 256 * 1024, /* that wait for a link while ranks put and get words */
+    FRAME_END = 1,             /* a line's end, behind greeting and frames */
+    FAN_OUT = 16,              /* children of a daemon, at most */
 };
 
 #define PROTOCOL_MAGIC "weft-tree"

@@ -222,6 +222,45 @@ static void a_rank_that_never_reads_is_not_read_from(void **state)
     assert_false(client.is_left_out);
 }
 
+static void questions_without_answers_have_a_bound(void **state)
+{
+    enum { MOST = PMI_ASKED + PMI_ASKED_EACH * SIZE };
+    static const char question[] = "cmd=get kvsname=weft-1 key=word rank=1\n";
+    int said = 0;
+
+    (void)state;
+    while (said < 2 * MOST && say(question)) {
+        said++;
+        serve();
+    }
+    assert_int_equal(asked, MOST);
+    assert_true(client.is_left_out && said < 2 * MOST);
+    for (int i = 1; i <= said; i++) {
+        pmi_service_answer(&service, 0, "1 word", "value");
+        serve();
+        expect("cmd=get_result rc=0 msg=success value=value rank=1 key=word");
+        assert_true(asked == (MOST + i < said ? MOST + i : said));
+    }
+    assert_int_equal(client.asked, 0);
+    assert_false(client.is_left_out);
+}
+
+static void nothing_is_read_while_the_service_is_held(void **state)
+{
+    (void)state;
+    assert_true(say("cmd=get_maxes\n"));
+    serve();
+    expect("cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024");
+    pmi_service_hold(&service, true);
+    assert_true(say("cmd=get kvsname=weft-1 key=word rank=1\n"));
+    serve();
+    serve();
+    assert_int_equal(asked, 0);
+    pmi_service_hold(&service, false);
+    serve();
+    assert_int_equal(asked, 1);
+}
+
 /* Lines that have come to the rank, which reads all that is there. */
 static int count_lines(void)
 {
@@ -331,6 +370,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_rank_that_reads_late_gets_all_answers),
         CASE(a_rank_that_never_reads_is_not_read_from),
+        CASE(questions_without_answers_have_a_bound),
+        CASE(nothing_is_read_while_the_service_is_held),
         CASE(requests_that_waited_are_served_when_another_answer_empties_the_queue),
         CASE(a_descriptor_waits_with_its_answer),
         CASE(a_rank_that_ends_is_noticed_although_answers_wait),

@@ -93,7 +93,7 @@ static enum gauge_rc measure_resolution(struct gauge_bench *bench)
                                    : gauge_fail("clock: no memory");
 
     for (int i = 0; rc == GAUGE_OK && i < bench->ends; i++) {
-        char note[GAUGE_NAME];
+        char note[GAUGE_NAME + 16];
         struct gauge_result result = {
             .name = "resolution", .unit = "ns", .value = all[i], .note = note};
 

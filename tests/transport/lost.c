@@ -148,6 +148,13 @@ static void look_until_state(enum weft_msg_state state)
     }
 }
 
+/* Has this rank answered an ask for the stream? A rank that looks late may have accepted
+ * the connection since, or lost it. */
+static bool has_begun(const struct weft_msg_stream *stream)
+{
+    return stream != NULL && (stream->has_answered || stream->state != WEFT_MSG_NONE);
+}
+
 /* Rank 0 breaks the first stream, and knows that it is lost. */
 static void break_first(const struct sockets *first)
 {
@@ -169,7 +176,7 @@ static void lose_in_state(enum weft_msg_state state)
         look_until_state(state);
         break_first(&first);
     } else if (suite.me == 1 && state == WEFT_MSG_CONFIRMING) {
-        while (other()->streams[1] == NULL || !other()->streams[1]->has_answered) {
+        while (!has_begun(other()->streams[1])) {
             look_at_events();
         }
     }

@@ -88,9 +88,11 @@ static void drop(const struct weft_channel *channel, int process)
 
 /* A message each way, over `channel`, with processes for ranks. `in` is NULL if there was
  * no memory for what comes: this leader sends nevertheless, because the other one waits.
+ * `state` is NULL, or a part of `out` that gets the error if nothing can be received.
  * Takes the lock. */
 static enum weft_rc exchange(const struct weft_channel *channel, int process,
-                             const void *out, size_t out_bytes, void *in, size_t in_bytes)
+                             const void *out, size_t out_bytes, void *in, size_t in_bytes,
+                             uint32_t *state)
 {
     struct weft_comm via = {
         .rank = (int)weft_engine_rank(weft_engine.me),
@@ -106,9 +108,13 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
         in != NULL || in_bytes == 0
             ? weft_irecv(&via, channel->plane, process, channel->tag, in, in_bytes, &recv)
             : WEFT_ERR_NOMEM;
-    enum weft_rc rc = weft_send(&via, process, channel->tag, out, out_bytes,
-                                (unsigned)channel->plane | WEFT_SEND_STANDARD);
+    enum weft_rc rc;
 
+    if (posted != WEFT_OK && state != NULL) {
+        *state = (uint32_t)posted;
+    }
+    rc = weft_send(&via, process, channel->tag, out, out_bytes,
+                   (unsigned)channel->plane | WEFT_SEND_STANDARD);
     if (posted != WEFT_OK) {
         drop(channel, process);
         return posted;
@@ -123,7 +129,8 @@ static enum weft_rc exchange(const struct weft_channel *channel, int process,
 }
 
 /* The leader's part: what it learns of the other side, with the context that counts.
- * `made` says whether its own side has its communicator. */
+ * `made` says whether its own side has its communicator. If `theirs->rc` is an error, the
+ * other leader knows of one, too, and exchanges nothing more. */
 static enum weft_rc meet(const struct weft_group *group, enum weft_rc made,
                          const struct weft_channel *channel, int process,
                          struct side *theirs, uint64_t **table)
@@ -135,12 +142,16 @@ static enum weft_rc meet(const struct weft_group *group, enum weft_rc made,
     ours = describe(group, weft_context_take(), made);
     weft_engine_leave();
     weft_unlock();
-    rc = exchange(channel, process, &ours, sizeof(ours), theirs, sizeof(*theirs));
+    rc = exchange(channel, process, &ours, sizeof(ours), theirs, sizeof(*theirs),
+                  &ours.rc);
+    if (ours.rc != (uint32_t)WEFT_OK) {
+        theirs->rc = ours.rc;
+    }
     rc = rc != WEFT_OK ? rc : made != WEFT_OK ? made : (enum weft_rc)theirs->rc;
     if (rc == WEFT_OK && (ours.has_table || theirs->has_table)) {
         *table = theirs->has_table ? malloc(table_bytes(theirs)) : NULL;
         rc = exchange(channel, process, group->map.table, table_bytes(&ours), *table,
-                      table_bytes(theirs));
+                      table_bytes(theirs), NULL);
     }
     if (rc == WEFT_OK && ours.context != 0 &&
         (ours.leader < theirs->leader || theirs->context == 0)) {
@@ -204,7 +215,7 @@ static enum weft_rc compare(const struct weft_channel *channel, int process,
     const uint32_t mine = (uint32_t)ours;
     uint32_t theirs = (uint32_t)WEFT_OK;
     const enum weft_rc rc =
-        exchange(channel, process, &mine, sizeof(mine), &theirs, sizeof(theirs));
+        exchange(channel, process, &mine, sizeof(mine), &theirs, sizeof(theirs), NULL);
 
     return ours != WEFT_OK ? ours : rc != WEFT_OK ? rc : (enum weft_rc)theirs;
 }
@@ -401,7 +412,7 @@ static enum weft_rc order_sides(struct weft_comm *comm, bool is_high, bool *is_f
     weft_unlock();
     if (comm->rank == 0) {
         rc = exchange(&channel, (int)weft_engine_rank(weft_comm_process(comm, 0)), &mine,
-                      sizeof(mine), &theirs, sizeof(theirs));
+                      sizeof(mine), &theirs, sizeof(theirs), NULL);
     }
     if (rc != WEFT_OK) { /* its side waits for this leader */
         weft_disagree_starved(comm->local);

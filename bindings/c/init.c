@@ -3,6 +3,8 @@
  */
 #include "binding.h"
 
+#include "check/rc.h"
+
 #include <stdio.h>
 
 /* What the program asked for: every level works, and the lower ones need no lock. */
@@ -90,14 +92,18 @@ int PMPI_Finalize(void)
     WEFT_RECORD_PLAIN(Finalize);
     int err = weft_check_world("MPI_Finalize");
     int world_err;
+    enum weft_rc rc;
 
     if (err != MPI_SUCCESS) {
         return err;
     }
     err = delete_attributes(&weft_comm_self);
     world_err = delete_attributes(&weft_comm_world);
-    if (weft_world_finalize() != WEFT_OK) {
-        return weft_raise("MPI_Finalize", WEFT_E_FINALIZED_TWICE);
+    rc = weft_world_finalize();
+    if (rc != WEFT_OK) {
+        return rc == WEFT_ERR_ARGUMENT
+                   ? weft_raise("MPI_Finalize", WEFT_E_FINALIZED_TWICE)
+                   : weft_raise_rc(NULL, rc, "MPI_Finalize");
     }
     return err != MPI_SUCCESS ? err : world_err;
 }

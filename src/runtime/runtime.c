@@ -621,6 +621,17 @@ static enum weft_rc leave_served(void)
     return rc;
 }
 
+/* Collectives on MPI_COMM_WORLD end when members have made different ones. */
+static bool is_world_whole(void)
+{
+    bool is_whole;
+
+    weft_lock();
+    is_whole = weft_calls_are_whole(&weft_comm_world);
+    weft_unlock();
+    return is_whole;
+}
+
 /*
  * The leaving barrier: nobody is gone while another may still need it. Over a network by
  * messages first, because peers may still need us; then by the launcher, so that nobody
@@ -629,7 +640,7 @@ static enum weft_rc leave_served(void)
  */
 static enum weft_rc leave_together(void)
 {
-    const enum weft_rc rc = weft_world_barrier("MPI_Finalize", true);
+    enum weft_rc rc = weft_world_barrier("MPI_Finalize", true);
     enum weft_rc fence;
 
     if (!weft_transports_leave_node()) {
@@ -637,6 +648,8 @@ static enum weft_rc leave_together(void)
     }
     if (rc == WEFT_ERR_PROC_FAILED && run.job.is_by_mpiexec) {
         end_if_lost(rc);
+    } else if (rc != WEFT_OK && !is_world_whole()) {
+        rc = WEFT_OK; /* the user had the error: all come to the launcher's barrier */
     } else if (rc != WEFT_OK) {
         return rc;
     } else {

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/reserve.h"
+#include "base/settings.h"
 #include "base/texts.h"
 #include "coll/algorithm.h"
 #include "datatype/reduce.h"
@@ -192,9 +193,12 @@ static void note(struct weft_comm *comm, const struct weft_other *other, bool is
     struct weft_calls *calls = comm->calls;
 
     weft_assert_locked();
+    if (calls->is_broken) { /* by what was noted first */
+        return;
+    }
     calls->is_noted = true;
     calls->other = *other;
-    if (is_broken && !calls->is_broken) {
+    if (is_broken) {
         calls->is_broken = true;
         if (calls->waiting != NULL) {
             calls->waiting->end(calls->waiting); /* revoking may free what it looks at */
@@ -265,6 +269,7 @@ static void run(struct weft_timer *timer, uint64_t now)
     struct weft_call_wait *wait = (struct weft_call_wait *)timer;
     const uint64_t longest = (uint64_t)WEFT_DISAGREE_NS * WEFT_DISAGREE_LONGEST;
 
+    wait->since_ns = wait->since_ns != 0 ? wait->since_ns : now;
     if (!wait->is_told && weft_calls_are_whole(wait->comm)) {
         const int first = wait->next;
 
@@ -284,6 +289,7 @@ void weft_call_wait_begin(struct weft_call_wait *wait)
     weft_assert_locked();
     wait->timer.after_ns = WEFT_DISAGREE_NS;
     wait->timer.run = run;
+    wait->since_ns = 0;
     wait->pause_ns = WEFT_DISAGREE_NS;
     wait->next = 0;
     wait->is_told = false;
@@ -333,14 +339,35 @@ static void send(struct weft_peer *to, enum weft_packet kind, uint32_t context, 
     }
 }
 
-/* Members on other hosts are not asked: their questions were not tried for long enough.
+/* Has an ordered packet gone to the peer, or come from it, or is one about to go? */
+static bool has_contact(const struct weft_peer *peer)
+{
+    return peer->path != NULL &&
+           (peer->next_sequence > 0 || peer->in_sequence > 0 || peer->retries != NULL);
+}
+
+/* Two heartbeats. The launcher notices a host that has crashed in one. */
+static uint64_t patience_ns(void)
+{
+    const int64_t seconds = weft_setting(WEFT_SET_HEARTBEAT);
+
+    return UINT64_C(2000000000) * (uint64_t)(seconds > 0 ? seconds : 1);
+}
+
+/*
+ * A question to a member on another host may be the first packet between the two, and an
+ * attempt to connect to a host that has crashed ends the job with an error that does not
+ * name the crash. So a member without contact is asked when the launcher has had its time
+ * to notice.
  */
-static bool may_ask(const struct weft_peer *peer)
+static bool may_ask(const struct weft_call_wait *wait, const struct weft_peer *peer)
 {
     uint32_t local;
 
     return !peer->is_self && !peer->is_failed &&
-           weft_node_has(&weft_engine.node, peer->process, &local);
+           (has_contact(peer) ||
+            weft_node_has(&weft_engine.node, peer->process, &local) ||
+            weft_clock_ns() - wait->since_ns > patience_ns());
 }
 
 bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
@@ -352,7 +379,7 @@ bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
         return false;
     }
     peer = weft_peer_get(weft_comm_process(wait->comm, rank));
-    if (peer != NULL && may_ask(peer)) {
+    if (peer != NULL && may_ask(wait, peer)) {
         wait->asked++;
         send(peer, WEFT_PKT_CALL, wait->comm->context, wait->comm->rank, &mine,
              last_in_slots(wait->comm), 0);
@@ -547,24 +574,45 @@ static void on_other_call(void *owner, struct weft_peer *from,
 }
 
 /* Members that make no more calls, as they have said: their messages are dropped outside
- * of the handler of packets. One that finds no room here is heard of by asking. */
-enum { ENDINGS = 16 };
-static struct packet endings[ENDINGS];
-static int ending_count;
+ * of the handler of packets. One of each communicator is kept. */
+struct ending {
+    struct packet packet;
+    struct ending *next;
+};
+static struct ending *endings;
+
+static bool is_ending(uint32_t context)
+{
+    for (const struct ending *ending = endings; ending != NULL; ending = ending->next) {
+        if (ending->packet.context == context) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void on_calls_end(void *owner, struct weft_peer *from,
                          const struct weft_header *header, const void *data, size_t len)
 {
+    struct ending *ending;
     struct packet packet;
 
     (void)owner;
     read_packet(header, data, len, from, &packet);
-    if (comm_of_any(&packet) != NULL && ending_count < ENDINGS) {
-        endings[ending_count++] = packet;
-        weft_reason_add(WEFT_REASON_READY);
+    if (comm_of_any(&packet) == NULL || is_ending(packet.context)) {
+        return;
     }
+    ending = weft_reserve_take(sizeof(*ending));
+    if (ending == NULL) {
+        weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_STORE);
+    }
+    *ending = (struct ending){packet, endings};
+    endings = ending;
+    weft_reason_add(WEFT_REASON_READY);
 }
 
+/* The member that was told of a call of another kind knows more than the one that has
+ * only heard of the end. */
 static void end_calls(const struct packet *packet)
 {
     struct weft_comm *comm = comm_of_any(packet);
@@ -581,16 +629,21 @@ static void end_calls(const struct packet *packet)
         weft_p2p_revoke(comm);
     } else if ((comm->calls != NULL || weft_calls_make(comm) != NULL) &&
                !comm->calls->is_broken) {
-        note(comm, &other, true);
+        const struct weft_call_wait *wait = comm->calls->waiting;
+
+        note(comm, wait != NULL && wait->is_told ? &wait->told : &other, true);
     }
 }
 
 /* The engine's hook. */
 static void end_ready(void)
 {
-    while (ending_count > 0) {
-        const struct packet packet = endings[--ending_count];
+    while (endings != NULL) {
+        struct ending *ending = endings;
+        const struct packet packet = ending->packet;
 
+        endings = ending->next;
+        weft_reserve_give(ending);
         weft_reason_drop(WEFT_REASON_READY);
         end_calls(&packet);
     }
@@ -620,6 +673,16 @@ void weft_disagree_starved_apart(struct weft_comm *comm)
     weft_unlock();
 }
 
+static void forget_endings(void)
+{
+    while (endings != NULL) {
+        struct ending *ending = endings;
+
+        endings = ending->next;
+        weft_reserve_give(ending);
+    }
+}
+
 void weft_disagree_open(void)
 {
     static const struct weft_packet_kind call = {
@@ -632,8 +695,8 @@ void weft_disagree_open(void)
 
     weft_engine_kind(WEFT_PKT_CALLS_END, &calls_end);
     forget_lefts();
+    forget_endings();
     open_calls = NULL;
-    ending_count = 0;
     weft_engine_on_ready(end_ready);
     weft_engine_kind(WEFT_PKT_CALL, &call);
     weft_engine_kind(WEFT_PKT_OTHER_CALL, &other);

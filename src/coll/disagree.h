@@ -17,7 +17,8 @@
  *                      silent. A member that is behind, or ahead by more than it
  *                      remembers, is no error.
  *
- * Members on other hosts are not asked.
+ * A member on another host that no message has gone to or come from is asked when the
+ * wait has lasted for twice WEFT_HEARTBEAT.
  *
  * Sizes that differ end the call alone. Calls of different kinds, roots or operations,
  * and waits that were ended, break the communicator: every later collective on it returns
@@ -63,6 +64,7 @@ struct weft_call_wait {
      * if the thread that waits has not had the lock since. The same is true of missing().
      */
     void (*end)(struct weft_call_wait *wait);
+    uint64_t since_ns; /* when the first round was; 0: none yet */
     uint64_t pause_ns; /* between two rounds */
     int next;          /* where the next round begins */
     int asked;         /* in this round */

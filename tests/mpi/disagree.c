@@ -5,7 +5,9 @@
  * get no error.
  *
  * With the argument "random", SEED and COUNT: random pairs of calls, of which only the
- * end is checked.
+ * end is checked. With "first": a pair of calls in which two ranks wait for each other
+ * and nothing was sent between them. With "small": the pairs with little data, and how
+ * long the slowest took.
  */
 #include "coll.h"
 
@@ -189,11 +191,13 @@ static void check_case(int i, bool is_used)
 {
     MPI_Comm comm = make_comm(is_used);
     const struct wanted *mine = rank == size - 1 ? &cases[i].last : &cases[i].all;
-    const int error = perform(mine, comm);
     int has_class = 0;
+    int error;
     int any;
     int class;
 
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS); /* all have left the first call */
+    error = perform(mine, comm);
     CHECK(MPI_Error_class(error, &class) == MPI_SUCCESS);
     if (error != MPI_SUCCESS) {
         char text[MPI_MAX_ERROR_STRING];
@@ -453,35 +457,91 @@ static void check_random(unsigned seed, int count)
     }
 }
 
+/* Each of two ranks expects the other one to be the root. No message goes between them,
+ * so on two hosts there is no connection. */
+static void check_first(void)
+{
+    const struct wanted mine = {BCAST, 2, rank == 0 ? LAST : 0, false};
+    int error;
+    int class;
+
+    CHECK(size == 2);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    error = perform(&mine, MPI_COMM_WORLD);
+    CHECK(MPI_Error_class(error, &class) == MPI_SUCCESS);
+    if (class != MPI_ERR_ROOT) {
+        fprintf(stderr, "rank %d has the class %d\n", rank, class);
+    }
+    CHECK(class == MPI_ERR_ROOT);
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
+    exit(0);
+}
+
+static void check_small(void)
+{
+    const struct wanted late = {ALLREDUCE, 2, 0, false};
+    MPI_Comm comm = make_comm(true);
+    double slowest = 0;
+
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        if (cases[i].all.count <= SMALL && cases[i].last.count <= SMALL) {
+            const double before = MPI_Wtime();
+
+            check_case((int)i, i % 2 == 0);
+            slowest = MPI_Wtime() - before > slowest ? MPI_Wtime() - before : slowest;
+        }
+    }
+    for (int i = 0; i < 2; i++) { /* no error, however late one comes */
+        usleep(rank == (i == 0 ? 1 : size - 1) ? 4 * SLOW_US : 0);
+        CHECK(perform(&late, comm) == MPI_SUCCESS);
+    }
+    check_rest(comm);
+    if (rank == 0) {
+        printf("the slowest pair took %.2f s\n", slowest);
+    }
+}
+
+static void check_all(void)
+{
+    for (size_t i = 0; size > 1 && i < LENGTH(cases); i++) {
+        check_case((int)i, i % 2 == 0);
+    }
+    check_legal();
+    check_neighbours();
+    check_star();
+    for (int i = 0; size > 1 && i < 2; i++) {
+        check_freed(i == 0);
+        check_late();
+        check_unseen();
+        check_announced(i == 0);
+        check_outstanding(i == 0);
+    }
+    if (size > 2) {
+        check_gone(BCAST);
+        check_gone(ALLGATHER);
+        check_gone(ALLTOALL);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const char *mode = argc > 1 ? argv[1] : "";
+
     begin(&argc, &argv);
     alarm(LIMIT_S);
-    is_spread = find_hosts();
     given = calloc((size_t)MOST * (size_t)size, sizeof(*given));
     taken = calloc((size_t)MOST * (size_t)size, sizeof(*taken));
     CHECK(given != NULL && taken != NULL && size <= (int)LENGTH(blocks));
-    if (argc > 3) {
+    if (strcmp(mode, "first") == 0) {
+        check_first();
+    }
+    is_spread = find_hosts();
+    if (strcmp(mode, "random") == 0 && argc > 3) {
         check_random((unsigned)atoi(argv[2]), atoi(argv[3]));
+    } else if (strcmp(mode, "small") == 0) {
+        check_small();
     } else {
-        for (size_t i = 0; size > 1 && i < LENGTH(cases); i++) {
-            check_case((int)i, i % 2 == 0);
-        }
-        check_legal();
-        check_neighbours();
-        check_star();
-        for (int i = 0; size > 1 && i < 2; i++) {
-            check_freed(i == 0);
-            check_late();
-            check_unseen();
-            check_announced(i == 0);
-            check_outstanding(i == 0);
-        }
-        if (size > 2) {
-            check_gone(BCAST);
-            check_gone(ALLGATHER);
-            check_gone(ALLTOALL);
-        }
+        check_all();
     }
     free(given);
     free(taken);

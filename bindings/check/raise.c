@@ -84,11 +84,79 @@ static void write_name(int code, char *name, size_t size)
     weft_object_unlock();
 }
 
+/* True in MPI_*_call_errhandler, which passes on an error of another call. */
+static bool is_call_errhandler(const char *function)
+{
+    static const char end[] = "_call_errhandler";
+    const size_t length = strlen(function);
+
+    return length >= sizeof(end) - 1 &&
+           strcmp(function + length - (sizeof(end) - 1), end) == 0;
+}
+
+/* The class of a code that the program added, or the class itself. */
+static int class_of(int code)
+{
+    const char *text;
+    int class = code;
+
+    weft_object_lock();
+    (void)weft_user_error_find(code, &class, &text);
+    weft_object_unlock();
+    return class;
+}
+
+/* The length of the name of the call if the text of a code is the sentence of an error of
+ * this class: "MPI_Send: MPI_ERR_TYPE: what is wrong: what helps". Otherwise 0. */
+static size_t call_in(const char *text, int class)
+{
+    const struct weft_error_row *row = weft_error_row(class);
+    const size_t length = strcspn(text, ": ");
+    char name[64];
+
+    if (row == NULL || strncmp(text, "MPI_", 4) != 0) {
+        return 0;
+    }
+    snprintf(name, sizeof(name), ": %s: ", row->name);
+    return strncmp(text + length, name, strlen(name)) == 0 ? length : 0;
+}
+
+/*
+ * A library above MPI, such as the Fortran library, can raise errors by
+ * MPI_*_call_errhandler alone. If the text of its error code is the sentence of an error,
+ * this function writes that sentence, with the object, and returns true. The object is
+ * left out if it is MPI_COMM_SELF: calls without an object have its error handler.
+ */
+static bool write_foreign(const struct raised *e, char *text, size_t size)
+{
+    const bool is_named = strcmp(e->object, "MPI_COMM_SELF") != 0;
+    const char *sentence;
+    size_t call = 0;
+    int class;
+
+    if (!is_call_errhandler(e->function)) {
+        return false;
+    }
+    weft_object_lock();
+    if (weft_user_error_find(e->class, &class, &sentence)) {
+        call = call_in(sentence, class);
+    }
+    if (call > 0) {
+        snprintf(text, size, "%.*s%s%s%s", (int)call, sentence, is_named ? " on " : "",
+                 is_named ? e->object : "", sentence + call);
+    }
+    weft_object_unlock();
+    return call > 0;
+}
+
 /* The whole sentence: call, object, class, what is wrong, what helps. */
 static void write_sentence(const struct raised *e, char *text, size_t size)
 {
     char name[MPI_MAX_ERROR_STRING + 64];
 
+    if (write_foreign(e, text, size)) {
+        return;
+    }
     write_name(e->class, name, sizeof(name));
     snprintf(text, size, "%s%s%s: %s: %s%s%s", e->function,
              e->object[0] != '\0' ? " on " : "", e->object, name, e->text,
@@ -100,18 +168,15 @@ static _Noreturn void end_job(const struct raised *e)
     char text[1536];
 
     write_sentence(e, text, sizeof(text));
-    weft_runtime_abort(e->class, text);
+    weft_runtime_abort(class_of(e->class), text);
 }
 
-/* MPI_*_call_errhandler passes on an error, of which an earlier call knows more. */
+/* An earlier call has raised this error, and knows more of it. */
 static bool is_passed_on(const struct raised *e)
 {
-    static const char end[] = "_call_errhandler";
-    const size_t length = strlen(e->function);
     const struct last_error *last = last_error();
 
-    return last != NULL && e->class == last->class && length >= sizeof(end) - 1 &&
-           strcmp(e->function + length - (sizeof(end) - 1), end) == 0;
+    return last != NULL && e->class == last->class && is_call_errhandler(e->function);
 }
 
 static void mention(const struct raised *e)

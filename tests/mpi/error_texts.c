@@ -568,6 +568,38 @@ static void error_of_the_program(void)
     MPI_Comm_call_errhandler(world, code);
 }
 
+/* A library above MPI names the call that it has refused. */
+static void error_of_a_library(void)
+{
+    int code;
+
+    MPI_Add_error_code(MPI_ERR_TYPE, &code);
+    MPI_Add_error_string(code,
+                         "MPI_Send: MPI_ERR_TYPE: the section has gaps: pass another");
+    MPI_Comm_call_errhandler(world, code);
+}
+
+static void error_of_a_library_on_self(void)
+{
+    int code;
+
+    MPI_Add_error_code(MPI_ERR_TYPE, &code);
+    MPI_Add_error_string(code,
+                         "MPI_Send: MPI_ERR_TYPE: the section has gaps: pass another");
+    MPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+}
+
+/* The class is another than that of the code, so that the text is no sentence. */
+static void error_of_another_class(void)
+{
+    int code;
+
+    MPI_Add_error_code(MPI_ERR_COUNT, &code);
+    MPI_Add_error_string(code,
+                         "MPI_Send: MPI_ERR_TYPE: the section has gaps: pass another");
+    MPI_Comm_call_errhandler(world, code);
+}
+
 /* ---- the whole ---- */
 
 static void port(void)
@@ -682,6 +714,9 @@ static const struct mistake {
     CASE(handler_of_another_object),
     CASE(code_that_is_none),
     CASE(error_of_the_program),
+    CASE(error_of_a_library),
+    CASE(error_of_a_library_on_self),
+    CASE(error_of_another_class),
     CASE(file_that_is_not_there),
     CASE(file_that_is_a_folder),
     CASE(file_mode_missing),

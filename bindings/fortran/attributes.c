@@ -158,14 +158,14 @@ static MPI_Aint read_value(int keyval, void *attribute)
     }
 }
 
-#define KEYS(name, handle, function)                                                     \
+#define KEYS(name, handle, function, kind)                                               \
     PROCEDURE(name##_create_keyval, weft_procedure *copy, weft_procedure *delete,        \
               int *keyval, const MPI_Aint *extra_state, int *ierror)                     \
     {                                                                                    \
         struct key *key = make_key(copy, delete, *extra_state, false);                   \
-        int err = MPI_ERR_NO_MEM;                                                        \
+        int err = weft_need(WEFT_CALL("MPI_" #function "_create_keyval"), key);          \
                                                                                          \
-        if (key != NULL) {                                                               \
+        if (err == MPI_SUCCESS) {                                                        \
             err = CALL(function##_create_keyval)(copy_of_##handle, delete_of_##handle,   \
                                                  keyval, key);                           \
         }                                                                                \
@@ -176,9 +176,13 @@ static MPI_Aint read_value(int keyval, void *attribute)
     PROCEDURE(name##_set_attr, const int *object, const int *keyval,                     \
               const MPI_Aint *value, int *ierror)                                        \
     {                                                                                    \
+        const struct weft_call call = {"MPI_" #function "_set_attr", kind, *object};     \
         void *cell = make_value(value);                                                  \
-        int err = CALL(function##_set_attr)(weft_##handle##_in(*object), *keyval, cell); \
+        int err = weft_need(call, cell);                                                 \
                                                                                          \
+        if (err == MPI_SUCCESS) {                                                        \
+            err = CALL(function##_set_attr)(weft_##handle##_in(*object), *keyval, cell); \
+        }                                                                                \
         if (err != MPI_SUCCESS) {                                                        \
             weft_cell_free(cell);                                                        \
         }                                                                                \
@@ -202,17 +206,17 @@ static MPI_Aint read_value(int keyval, void *attribute)
     }                                                                                    \
     ALSO(name##_get_attr_f08, name##_get_attr)
 
-KEYS(comm, comm, Comm);
-KEYS(type, datatype, Type);
-KEYS(win, win, Win);
+KEYS(comm, comm, Comm, WEFT_ON_COMM);
+KEYS(type, datatype, Type, WEFT_ON_NOTHING);
+KEYS(win, win, Win, WEFT_ON_WIN);
 
 PROCEDURE(keyval_create, weft_procedure *copy, weft_procedure *delete, int *keyval,
           const int *extra_state, int *ierror)
 {
     struct key *key = make_key(copy, delete, *extra_state, true);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Keyval_create"), key);
 
-    if (key != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Comm_create_keyval)(copy_of_comm, delete_of_comm, keyval, key);
     }
     weft_end(ierror, err);

@@ -13,7 +13,7 @@ PROCEDURE(op_create, weft_procedure *function, const int *commute, int *op, int 
     int err;
 
     if (c == NULL) {
-        weft_end(ierror, weft_raise_here(MPI_ERR_NO_MEM));
+        weft_end(ierror, weft_refuse(WEFT_CALL("MPI_Op_create"), WEFT_F_PROCEDURES));
         return;
     }
     err = CALL(Op_create)((MPI_User_function *)c, weft_logical_in(*commute), &made);
@@ -31,7 +31,7 @@ PROCEDURE(op_create_c_f08, weft_procedure *function, const int *commute, int *op
     int err;
 
     if (c == NULL) {
-        weft_end(ierror, weft_raise_here(MPI_ERR_NO_MEM));
+        weft_end(ierror, weft_refuse(WEFT_CALL("MPI_Op_create_c"), WEFT_F_PROCEDURES));
         return;
     }
     err = CALL(Op_create_c)((MPI_User_function_c *)c, weft_logical_in(*commute), &made);
@@ -75,7 +75,9 @@ ALSO(errhandler_free_f08, errhandler_free);
         int err;                                                                         \
                                                                                          \
         if (c == NULL) {                                                                 \
-            weft_end(ierror, weft_raise_here(MPI_ERR_NO_MEM));                           \
+            weft_end(ierror,                                                             \
+                     weft_refuse(WEFT_CALL("MPI_" #function "_create_errhandler"),       \
+                                 WEFT_F_PROCEDURES));                                    \
             return;                                                                      \
         }                                                                                \
         err = CALL(function##_create_errhandler)(                                        \
@@ -136,10 +138,10 @@ PROCEDURE(grequest_start, fortran_query *query, fortran_free *free_fn,
 {
     struct generalized *g = malloc(sizeof(*g));
     MPI_Request made = MPI_REQUEST_NULL;
-    int err;
+    int err = weft_need(WEFT_CALL("MPI_Grequest_start"), g);
 
-    if (g == NULL) {
-        weft_end(ierror, weft_raise_here(MPI_ERR_NO_MEM));
+    if (err != MPI_SUCCESS) {
+        weft_end(ierror, err);
         return;
     }
     *g = (struct generalized){
@@ -241,6 +243,14 @@ static struct representation *make_representation(weft_procedure *read_fn,
     return r;
 }
 
+static int check_registration(const char *function, const struct representation *r,
+                              const char *text)
+{
+    const struct weft_call call = {function, WEFT_ON_FILE, weft_file_out(MPI_FILE_NULL)};
+
+    return weft_need(call, r != NULL ? text : NULL);
+}
+
 /* The representation stays where it was registered. */
 static void end_registration(struct representation *r, char *text, int err, int *ierror)
 {
@@ -258,9 +268,9 @@ PROCEDURE(register_datarep, const char *name, weft_procedure *read_fn,
     struct representation *r =
         make_representation(read_fn, write_fn, extent, extra_state);
     char *text = weft_string_in(name, length);
-    int err = MPI_ERR_NO_MEM;
+    int err = check_registration("MPI_Register_datarep", r, text);
 
-    if (r != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Register_datarep)(
             text, is_null(read_fn) ? MPI_CONVERSION_FN_NULL : read_small,
             is_null(write_fn) ? MPI_CONVERSION_FN_NULL : write_small, file_extent, r);
@@ -276,9 +286,9 @@ PROCEDURE(register_datarep_c_f08, const char *name, weft_procedure *read_fn,
     struct representation *r =
         make_representation(read_fn, write_fn, extent, extra_state);
     char *text = weft_string_in(name, length);
-    int err = MPI_ERR_NO_MEM;
+    int err = check_registration("MPI_Register_datarep_c", r, text);
 
-    if (r != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Register_datarep_c)(
             text, is_null(read_fn) ? MPI_CONVERSION_FN_NULL_C : read_large,
             is_null(write_fn) ? MPI_CONVERSION_FN_NULL_C : write_large, file_extent, r);

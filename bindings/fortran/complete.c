@@ -89,9 +89,11 @@ ALSO(test_f08, test);
 PROCEDURE(waitall, const int *count, int *requests, int *statuses, int *ierror)
 {
     struct requests r = requests_in(requests, *count);
-    int err = r.c == NULL ? weft_raise_here(MPI_ERR_NO_MEM)
-                          : CALL(Waitall)(*count, r.c, weft_statuses(statuses));
+    int err = weft_need(WEFT_CALL("MPI_Waitall"), r.c);
 
+    if (err == MPI_SUCCESS) {
+        err = CALL(Waitall)(*count, r.c, weft_statuses(statuses));
+    }
     complete_changed(requests, &r, *count, err == MPI_SUCCESS);
     requests_free(&r);
     weft_end(ierror, err);
@@ -102,9 +104,11 @@ PROCEDURE(testall, const int *count, int *requests, int *flag, int *statuses, in
 {
     struct requests r = requests_in(requests, *count);
     int is_done = 0;
-    int err = r.c == NULL ? weft_raise_here(MPI_ERR_NO_MEM)
-                          : CALL(Testall)(*count, r.c, &is_done, weft_statuses(statuses));
+    int err = weft_need(WEFT_CALL("MPI_Testall"), r.c);
 
+    if (err == MPI_SUCCESS) {
+        err = CALL(Testall)(*count, r.c, &is_done, weft_statuses(statuses));
+    }
     complete_changed(requests, &r, *count, is_done);
     requests_free(&r);
     *flag = weft_logical_out(is_done);
@@ -123,10 +127,10 @@ static void complete_one(int *handles, const struct requests *r, int *index)
 PROCEDURE(waitany, const int *count, int *requests, int *index, int *status, int *ierror)
 {
     struct requests r = requests_in(requests, *count);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Waitany"), r.c);
 
     *index = MPI_UNDEFINED;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Waitany)(*count, r.c, index, weft_status(status));
         complete_one(requests, &r, index);
     }
@@ -140,10 +144,10 @@ PROCEDURE(testany, const int *count, int *requests, int *index, int *flag, int *
 {
     struct requests r = requests_in(requests, *count);
     int is_done = 0;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Testany"), r.c);
 
     *index = MPI_UNDEFINED;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Testany)(*count, r.c, index, &is_done, weft_status(status));
         complete_one(requests, &r, index);
     }
@@ -164,10 +168,10 @@ PROCEDURE(waitsome, const int *incount, int *requests, int *outcount, int *indic
           int *statuses, int *ierror)
 {
     struct requests r = requests_in(requests, *incount);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Waitsome"), r.c);
 
     *outcount = 0;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Waitsome)(*incount, r.c, outcount, indices, weft_statuses(statuses));
         complete_some(requests, &r, *outcount, indices);
     }
@@ -180,10 +184,10 @@ PROCEDURE(testsome, const int *incount, int *requests, int *outcount, int *indic
           int *statuses, int *ierror)
 {
     struct requests r = requests_in(requests, *incount);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Testsome"), r.c);
 
     *outcount = 0;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Testsome)(*incount, r.c, outcount, indices, weft_statuses(statuses));
         complete_some(requests, &r, *outcount, indices);
     }
@@ -225,12 +229,12 @@ ALSO(start_f08, start);
 PROCEDURE(startall, const int *count, int *requests, int *ierror)
 {
     struct requests r = requests_in(requests, *count);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Startall"), r.c);
 
     for (int i = 0; weft_is_any_kept() && i < *count; i++) {
         weft_kept_start(requests[i]);
     }
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Startall)(*count, r.c);
     }
     requests_free(&r);
@@ -266,9 +270,9 @@ PROCEDURE(request_get_status_all, const int *count, const int *requests, int *fl
 {
     struct requests r = requests_in(requests, *count);
     int is_done = 0;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Request_get_status_all"), r.c);
 
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err =
             CALL(Request_get_status_all)(*count, r.c, &is_done, weft_statuses(statuses));
     }
@@ -286,10 +290,10 @@ PROCEDURE(request_get_status_any, const int *count, const int *requests, int *in
 {
     struct requests r = requests_in(requests, *count);
     int is_done = 0;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Request_get_status_any"), r.c);
 
     *index = MPI_UNDEFINED;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Request_get_status_any)(*count, r.c, index, &is_done,
                                            weft_status(status));
     }
@@ -307,10 +311,10 @@ PROCEDURE(request_get_status_some, const int *incount, const int *requests, int 
           int *indices, int *statuses, int *ierror)
 {
     struct requests r = requests_in(requests, *incount);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Request_get_status_some"), r.c);
 
     *outcount = 0;
-    if (r.c != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Request_get_status_some)(*incount, r.c, outcount, indices,
                                             weft_statuses(statuses));
     }

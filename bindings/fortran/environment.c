@@ -101,9 +101,9 @@ PROCEDURE(info_get, const int *info, const char *key, const int *valuelen, char 
     char *word = weft_word_in(key, key_length);
     char *text = malloc((*valuelen > 0 ? (size_t)*valuelen : 0) + 1);
     int is_set = 0;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Info_get"), word != NULL ? text : NULL);
 
-    if (text != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Info_get)(weft_info_in(*info), word, *valuelen, text, &is_set);
         if (err == MPI_SUCCESS && is_set) {
             weft_string_out(value, value_length, text);
@@ -124,9 +124,9 @@ PROCEDURE(info_get_string, const int *info, const char *key, int *buflen, char *
     int length = *buflen > 0 ? *buflen + 1 : 0;
     char *text = malloc((size_t)length + 1);
     int is_set = 0;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Info_get_string"), word != NULL ? text : NULL);
 
-    if (text != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Info_get_string)(weft_info_in(*info), word, &length, text, &is_set);
         if (err == MPI_SUCCESS && is_set) {
             if (*buflen > 0) {
@@ -145,11 +145,12 @@ ALSO(info_get_string_f08, info_get_string);
 PROCEDURE(session_get_nth_pset, const int *session, const int *info, const int *n,
           int *pset_len, char *pset_name, int *ierror, size_t name_length)
 {
+    const struct weft_call call = {"MPI_Session_get_nth_pset", WEFT_ON_SESSION, *session};
     int length = *pset_len > 0 ? *pset_len + 1 : 0;
     char *text = malloc((size_t)length + 1);
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(call, text);
 
-    if (text != NULL) {
+    if (err == MPI_SUCCESS) {
         text[0] = '\0';
         err = CALL(Session_get_nth_pset)(weft_session_in(*session), weft_info_in(*info),
                                          *n, &length, text);
@@ -243,9 +244,9 @@ PROCEDURE(type_get_contents, const int *datatype, const int *max_integers,
         calloc(*max_datatypes > 0 ? (size_t)*max_datatypes : 1, sizeof(*types));
     int count[3] = {0};
     int combiner;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Type_get_contents"), types);
 
-    if (types != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Type_get_contents)(type, *max_integers, *max_addresses, *max_datatypes,
                                       integers, addresses, types);
     }
@@ -268,9 +269,9 @@ PROCEDURE(type_get_contents_c_f08, const int *datatype, const MPI_Count *max_int
         calloc(*max_datatypes > 0 ? (size_t)*max_datatypes : 1, sizeof(*types));
     MPI_Count count[4] = {0};
     int combiner;
-    int err = MPI_ERR_NO_MEM;
+    int err = weft_need(WEFT_CALL("MPI_Type_get_contents_c"), types);
 
-    if (types != NULL) {
+    if (err == MPI_SUCCESS) {
         err = CALL(Type_get_contents_c)(type, *max_integers, *max_addresses,
                                         *max_large_counts, *max_datatypes, integers,
                                         addresses, large_counts, types);
@@ -293,7 +294,7 @@ static void free_texts(char **texts)
 }
 
 /* A list of texts that ends with a blank one, or after `limit`; each `step` bytes behind
- * the one before. */
+ * the one before. NULL: there is no memory. */
 static char **texts_in(const char *text, size_t length, size_t step, int limit)
 {
     char **texts = NULL;
@@ -307,10 +308,14 @@ static char **texts_in(const char *text, size_t length, size_t step, int limit)
             return NULL;
         }
         texts = grown;
-        texts[count] =
-            count == limit ? NULL : weft_string_in(text + (size_t)count * step, length);
-        if (texts[count] == NULL) {
+        texts[count] = NULL;
+        if (count == limit) {
             return texts;
+        }
+        texts[count] = weft_string_in(text + (size_t)count * step, length);
+        if (texts[count] == NULL) {
+            free_texts(texts);
+            return NULL;
         }
         if (limit < 0 && texts[count][0] == '\0') {
             free(texts[count]);
@@ -325,13 +330,18 @@ PROCEDURE(comm_spawn, const char *command, const char *argv, const int *maxprocs
           const int *info, const int *root, const int *comm, int *intercomm,
           int *errcodes, int *ierror, size_t command_length, size_t argv_length)
 {
+    const struct weft_call call = {"MPI_Comm_spawn", WEFT_ON_COMM, *comm};
+    const bool has_arguments = !weft_is_argv_null(argv);
     char *name = weft_string_in(command, command_length);
     char **arguments =
-        weft_is_argv_null(argv) ? NULL : texts_in(argv, argv_length, argv_length, -1);
+        has_arguments ? texts_in(argv, argv_length, argv_length, -1) : NULL;
     MPI_Comm made = MPI_COMM_NULL;
-    int err = CALL(Comm_spawn)(name, arguments, *maxprocs, weft_info_in(*info), *root,
-                               weft_comm_in(*comm), &made, weft_errcodes(errcodes));
+    int err = weft_need(call, has_arguments && arguments == NULL ? NULL : name);
 
+    if (err == MPI_SUCCESS) {
+        err = CALL(Comm_spawn)(name, arguments, *maxprocs, weft_info_in(*info), *root,
+                               weft_comm_in(*comm), &made, weft_errcodes(errcodes));
+    }
     *intercomm = weft_comm_out(made);
     free_texts(arguments);
     free(name);
@@ -346,22 +356,27 @@ struct commands {
     MPI_Info *infos;
 };
 
+/* False: there is no memory. */
 static bool commands_in(struct commands *c, const char *commands, size_t command_length,
                         const char *argvs, size_t argv_length, const int *infos)
 {
     const size_t count = (size_t)c->count;
+    const bool has_arguments = !weft_is_argvs_null(argvs);
 
     c->names = texts_in(commands, command_length, command_length, c->count);
     c->infos = calloc(count + 1, sizeof(*c->infos));
-    c->argvs = weft_is_argvs_null(argvs) ? NULL : calloc(count + 1, sizeof(*c->argvs));
-    if (c->infos == NULL || c->names == NULL) {
+    c->argvs = has_arguments ? calloc(count + 1, sizeof(*c->argvs)) : NULL;
+    if (c->infos == NULL || c->names == NULL || (has_arguments && c->argvs == NULL)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         c->infos[i] = weft_info_in(infos[i]);
-        if (c->argvs != NULL) { /* (count, *), so the words of one are `count` apart */
+        if (has_arguments) { /* (count, *), so the words of one are `count` apart */
             c->argvs[i] =
                 texts_in(argvs + i * argv_length, argv_length, count * argv_length, -1);
+            if (c->argvs[i] == NULL) {
+                return false;
+            }
         }
     }
     return true;
@@ -382,9 +397,10 @@ PROCEDURE(comm_spawn_multiple, const int *count, const char *commands, const cha
           int *intercomm, int *errcodes, int *ierror, size_t command_length,
           size_t argv_length)
 {
+    const struct weft_call call = {"MPI_Comm_spawn_multiple", WEFT_ON_COMM, *comm};
     struct commands c = {.count = 0};
     MPI_Comm made = MPI_COMM_NULL;
-    int err = MPI_ERR_NO_MEM;
+    int err;
     int rank = -1;
 
     PMPI_Comm_rank(weft_comm_in(*comm), &rank);
@@ -393,6 +409,8 @@ PROCEDURE(comm_spawn_multiple, const int *count, const char *commands, const cha
         err = CALL(Comm_spawn_multiple)(*count, c.names, c.argvs, maxprocs, c.infos,
                                         *root, weft_comm_in(*comm), &made,
                                         weft_errcodes(errcodes));
+    } else {
+        err = weft_refuse(call, WEFT_F_NO_MEM_ARGUMENT);
     }
     *intercomm = weft_comm_out(made);
     commands_free(&c);

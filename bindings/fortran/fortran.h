@@ -17,6 +17,8 @@
 #ifndef WEFT_FORTRAN_H
 #define WEFT_FORTRAN_H
 
+#include "texts.h"
+
 #include <mpi.h>
 
 #include <ISO_Fortran_binding.h>
@@ -112,8 +114,35 @@ char *weft_string_in(const char *text, size_t length);
 char *weft_word_in(const char *text, size_t length); /* no blanks before it, either */
 void weft_string_out(char *text, size_t length, const char *from);
 
-/* Raises an error that this library found, by the error handler of MPI_COMM_SELF. */
-int weft_raise_here(int err);
+/* errors.c: errors that this library itself finds. They name the call of the program, and
+ * run the error handler of the object that the standard names for it. */
+enum weft_object {
+    WEFT_ON_NOTHING, /* MPI_COMM_SELF has the error handler */
+    WEFT_ON_COMM,
+    WEFT_ON_FILE,
+    WEFT_ON_SESSION,
+    WEFT_ON_WIN,
+};
+
+struct weft_call {
+    const char *name; /* the function of C, with static storage */
+    enum weft_object kind;
+    int handle; /* of the object; meaningless with WEFT_ON_NOTHING */
+};
+
+/* A call without an object that has an error handler. */
+#define WEFT_CALL(name) ((struct weft_call){name, WEFT_ON_NOTHING, 0})
+
+/* Raises an error of the call. The arguments behind it are one entry of the catalogue
+ * (texts.h), as in weft_refuse(call, WEFT_F_SECTION_SHORT). Returns the error code, which
+ * MPI_Error_class turns into the class of the entry. */
+int weft_refuse(struct weft_call call, int class, const char *text, const char *cure);
+
+/* Raises an error if there was no memory for a copy of an argument. */
+static inline int weft_need(struct weft_call call, const void *copy)
+{
+    return copy != NULL ? MPI_SUCCESS : weft_refuse(call, WEFT_F_NO_MEM_ARGUMENT);
+}
 
 /* subarray.c: an array section as a buffer with count and datatype. */
 struct weft_subarray {
@@ -130,9 +159,10 @@ bool weft_is_contiguous(const CFI_cdesc_t *array);
  * had been copied together. With `partitions`, the items are those of one of them: it
  * gets a datatype, whose extent is the step to the next, and the count 1; a section whose
  * partitions do not lie at equal steps is refused. 0: the buffer is not partitioned.
- * Returns an error code after raising it. */
-int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                       MPI_Count count, MPI_Datatype type, int partitions);
+ * Returns an error code after raising it as an error of `call`. */
+int weft_subarray_open(struct weft_call call, struct weft_subarray *sub,
+                       const CFI_cdesc_t *array, MPI_Count count, MPI_Datatype type,
+                       int partitions);
 void weft_subarray_close(struct weft_subarray *sub);
 
 /* keep.c: what has to live until a call, or the operation it starts, is done: contiguous
@@ -153,7 +183,7 @@ struct weft_kept_section {
 };
 
 struct weft_kept {
-    int err;
+    bool is_incomplete; /* there was no memory for one of the items */
     int sections;
     int memories;
     struct weft_kept_section *section[WEFT_KEPT_MAX];
@@ -162,6 +192,12 @@ struct weft_kept {
 
 void *weft_keep_section(struct weft_kept *kept, const CFI_cdesc_t *array, bool is_output);
 MPI_Datatype *weft_keep_datatypes(struct weft_kept *kept, const int *handles, int count);
+
+/* Raises an error of `call` if an item could not be kept. */
+static inline int weft_kept_check(struct weft_call call, const struct weft_kept *kept)
+{
+    return kept->is_incomplete ? weft_refuse(call, WEFT_F_NO_MEM_SECTION) : MPI_SUCCESS;
+}
 
 /* Copies back if `is_done`, and frees all. */
 void weft_kept_release(struct weft_kept *kept, bool is_done);

@@ -107,7 +107,7 @@ void *weft_keep_section(struct weft_kept *kept, const CFI_cdesc_t *array, bool i
     }
     section = malloc(sizeof(*section));
     if (section == NULL) {
-        kept->err = MPI_ERR_NO_MEM;
+        kept->is_incomplete = true;
         return NULL;
     }
     describe(section, array);
@@ -115,7 +115,7 @@ void *weft_keep_section(struct weft_kept *kept, const CFI_cdesc_t *array, bool i
     section->before = is_output ? section->copy + section->bytes : NULL;
     if (section->copy == NULL) {
         free(section);
-        kept->err = MPI_ERR_NO_MEM;
+        kept->is_incomplete = true;
         return NULL;
     }
     copy_section(section);
@@ -128,7 +128,7 @@ MPI_Datatype *weft_keep_datatypes(struct weft_kept *kept, const int *handles, in
     MPI_Datatype *types = malloc((count > 0 ? (size_t)count : 1) * sizeof(*types));
 
     if (types == NULL) {
-        kept->err = MPI_ERR_NO_MEM;
+        kept->is_incomplete = true;
         return NULL;
     }
     for (int i = 0; i < count; i++) {

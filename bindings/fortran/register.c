@@ -100,6 +100,13 @@ static void tell_sizes(void)
     PMPI_Info_free(&info);
 }
 
+/* Ends the program, whatever its error handlers are: it cannot go on. */
+static void end_program(int class, const char *text, const char *cure)
+{
+    fprintf(stderr, "libmpifort_abi (" WEFT_FORTRAN_COMPILER "): %s: %s\n", text, cure);
+    PMPI_Abort(MPI_COMM_SELF, class);
+}
+
 /* Ends the program if another Fortran library has set other values of LOGICAL. */
 static void compare_booleans(int size)
 {
@@ -112,11 +119,7 @@ static void compare_booleans(int size)
         is_false[0] == types()[VALUE_FALSE]) {
         return;
     }
-    fprintf(stderr,
-            "libmpifort_abi (" WEFT_FORTRAN_COMPILER "): another Fortran library has set "
-            "other values of LOGICAL in this program. Use the libmpifort_abi of one "
-            "compiler only.\n");
-    PMPI_Abort(MPI_COMM_SELF, MPI_ERR_ABI);
+    end_program(WEFT_F_BOOLEANS);
 }
 
 static void tell(void)

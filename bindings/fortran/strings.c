@@ -38,9 +38,3 @@ void weft_string_out(char *text, size_t length, const char *from)
     memcpy(text, from, n);
     memset(text + n, ' ', length - n);
 }
-
-int weft_raise_here(int err)
-{
-    PMPI_Comm_call_errhandler(MPI_COMM_SELF, err);
-    return err;
-}

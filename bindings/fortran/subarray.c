@@ -8,8 +8,6 @@
  */
 #include "fortran.h"
 
-#include <pthread.h>
-
 bool weft_is_contiguous(const CFI_cdesc_t *array)
 {
     CFI_index_t step = (CFI_index_t)array->elem_len;
@@ -105,8 +103,8 @@ static int make_first(const CFI_cdesc_t *array, int rank, MPI_Count count,
  * Types without gaps may be smaller or larger than an element. *unit has to be freed if
  * it is not `type`.
  */
-static int find_unit(const CFI_cdesc_t *array, MPI_Datatype type, MPI_Count *count,
-                     MPI_Datatype *unit)
+static int find_unit(struct weft_call call, const CFI_cdesc_t *array, MPI_Datatype type,
+                     MPI_Count *count, MPI_Datatype *unit)
 {
     const MPI_Count element = (MPI_Count)array->elem_len;
     MPI_Count lb;
@@ -124,8 +122,11 @@ static int find_unit(const CFI_cdesc_t *array, MPI_Datatype type, MPI_Count *cou
     if (lb == 0 && extent == element) {
         return MPI_SUCCESS;
     }
-    if (lb != 0 || size != extent || size == 0 || (*count * size) % element != 0) {
-        return weft_raise_here(MPI_ERR_TYPE);
+    if (lb != 0 || size != extent || size == 0) {
+        return weft_refuse(call, WEFT_F_SECTION_GAPS);
+    }
+    if ((*count * size) % element != 0) {
+        return weft_refuse(call, WEFT_F_SECTION_PIECE);
     }
     *count = *count * size / element;
     return element % size == 0 ? PMPI_Type_contiguous_c(element / size, type, unit)
@@ -143,14 +144,15 @@ static MPI_Count elements_of(const CFI_cdesc_t *array)
 }
 
 /* The first `count` items; *count is the number of elements then. */
-static int make_section(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                        int partitions, MPI_Count *count)
+static int make_section(struct weft_call call, struct weft_subarray *sub,
+                        const CFI_cdesc_t *array, int partitions, MPI_Count *count)
 {
     MPI_Datatype unit;
-    int err = find_unit(array, sub->type, count, &unit);
+    int err = find_unit(call, array, sub->type, count, &unit);
 
     if (err == MPI_SUCCESS && *count > elements_of(array) / partitions) {
-        err = weft_raise_here(MPI_ERR_COUNT);
+        err = partitions > 1 ? weft_refuse(call, WEFT_F_SECTION_PARTITIONS)
+                             : weft_refuse(call, WEFT_F_SECTION_SHORT);
     }
     if (err == MPI_SUCCESS) {
         err = make_first(array, array->rank, *count, unit, &sub->made);
@@ -189,35 +191,11 @@ static MPI_Aint find_step(const CFI_cdesc_t *array, int partitions, MPI_Count co
     return 0;
 }
 
-static pthread_once_t has_code = PTHREAD_ONCE_INIT;
-static int partitions_code = MPI_ERR_BUFFER;
-
-/* A code of its own, since the text of the class does not say what is wrong. It is made
- * when it is first needed, because MPI_LASTUSEDCODE shows it. */
-static void make_code(void)
-{
-    int code;
-
-    if (PMPI_Add_error_code(MPI_ERR_BUFFER, &code) == MPI_SUCCESS &&
-        PMPI_Add_error_string(code, "the partitions of an array section do not lie at "
-                                    "equal steps in memory: pass a contiguous array, or "
-                                    "choose partitions that end where a dimension of the "
-                                    "section does") == MPI_SUCCESS) {
-        partitions_code = code;
-    }
-}
-
-static int refuse_partitions(void)
-{
-    (void)pthread_once(&has_code, make_code);
-    return weft_raise_here(partitions_code);
-}
-
-static int make_partition(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                          int partitions)
+static int make_partition(struct weft_call call, struct weft_subarray *sub,
+                          const CFI_cdesc_t *array, int partitions)
 {
     MPI_Count count = sub->count;
-    int err = make_section(sub, array, partitions, &count);
+    int err = make_section(call, sub, array, partitions, &count);
     MPI_Datatype part = sub->made;
     MPI_Aint step;
 
@@ -225,7 +203,7 @@ static int make_partition(struct weft_subarray *sub, const CFI_cdesc_t *array,
         return err;
     }
     step = find_step(array, partitions, count);
-    err = step == 0 ? refuse_partitions()
+    err = step == 0 ? weft_refuse(call, WEFT_F_SECTION_STEPS)
                     : PMPI_Type_create_resized(part, 0, step, &sub->made);
     if (err != MPI_SUCCESS) {
         sub->made = MPI_DATATYPE_NULL;
@@ -234,8 +212,9 @@ static int make_partition(struct weft_subarray *sub, const CFI_cdesc_t *array,
     return err;
 }
 
-int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
-                       MPI_Count count, MPI_Datatype type, int partitions)
+int weft_subarray_open(struct weft_call call, struct weft_subarray *sub,
+                       const CFI_cdesc_t *array, MPI_Count count, MPI_Datatype type,
+                       int partitions)
 {
     int err;
 
@@ -243,11 +222,11 @@ int weft_subarray_open(struct weft_subarray *sub, const CFI_cdesc_t *array,
     sub->count = count;
     sub->type = type;
     sub->made = MPI_DATATYPE_NULL;
-    if (count <= 0 || weft_is_contiguous(array)) {
-        return MPI_SUCCESS;
+    if (count <= 0 || weft_is_contiguous(array) || type == MPI_DATATYPE_NULL) {
+        return MPI_SUCCESS; /* the call itself refuses MPI_DATATYPE_NULL */
     }
-    err = partitions > 0 ? make_partition(sub, array, partitions)
-                         : make_section(sub, array, 1, &count);
+    err = partitions > 0 ? make_partition(call, sub, array, partitions)
+                         : make_section(call, sub, array, 1, &count);
     if (err == MPI_SUCCESS) {
         err = PMPI_Type_commit(&sub->made);
         sub->type = sub->made;

@@ -180,6 +180,25 @@ class Body:
         self.parameters.append(parameter)
         self.values.append(value)
 
+    def need(self, copy):
+        """A copy of an argument: without memory for it, the call is refused."""
+        self.opens.append(f"weft_need(call, {copy})")
+        self.closes.append(f"free({copy});")
+
+    def call(self):
+        """The name of the call, and the object whose error handler gets its errors."""
+        name = self.procedure.function.name
+        kind, handle = "NOTHING", "0"
+        if name.startswith("MPI_File_"):
+            # MPI_FILE_NULL has the error handler of files that are not open.
+            kind, handle = "FILE", "weft_file_out(MPI_FILE_NULL)"
+        for a in self.procedure.arguments:
+            own = {"MPI_Comm": "COMM", "MPI_File": "FILE", "MPI_Session": "SESSION",
+                   "MPI_Win": "WIN"}.get(a.base)
+            if own and not a.is_pointer and (kind == "NOTHING" or own == "FILE"):
+                kind, handle = own, f"*{a.name}"
+        return f'const struct weft_call call = {{"{name}", WEFT_ON_{kind}, {handle}}};'
+
     def number(self, a, _):
         if a.is_logical:
             self.logical(a)
@@ -202,7 +221,7 @@ class Body:
         elif a.is_array and a.intent == "in":
             self.before.append(f"int *c_{a.name} = weft_logicals_in({a.name}, {a.value});")
             self.add(f"const int *{a.name}", f"c_{a.name}")
-            self.closes.append(f"free(c_{a.name});")
+            self.need(f"c_{a.name}")
         elif a.is_array:
             self.add(f"int *{a.name}", a.name)
             self.after.append(f"if (err == MPI_SUCCESS) {{\n"
@@ -254,7 +273,7 @@ class Body:
             is_word = self.procedure.function.group == "info"
             function = "weft_word_in" if is_word else "weft_string_in"
             self.before.append(f"char *c_{a.name} = {function}({start}, {length});")
-            self.closes.append(f"free(c_{a.name});")
+            self.need(f"c_{a.name}")
         else:
             self.before.append(f'char c_{a.name}[{a.value}] = "";')
             self.after.append(f"if (err == MPI_SUCCESS) {{\n"
@@ -279,7 +298,7 @@ class Body:
             partitions = "*partitions" if a.value == "parted" else "0"
             self.before.append(f"struct weft_subarray s_{a.name} = "
                                "{.made = MPI_DATATYPE_NULL};")
-            self.opens.append(f"weft_subarray_open(&s_{a.name}, {a.name}, *{count.name}, "
+            self.opens.append(f"weft_subarray_open(call, &s_{a.name}, {a.name}, *{count.name}, "
                               f"weft_datatype_in(*{datatype.name}), {partitions})")
             self.closes.append(f"weft_subarray_close(&s_{a.name});")
             self.values.append(f"s_{a.name}.address")
@@ -293,9 +312,11 @@ class Body:
         call = f"CALL({self.procedure.function.name[4:]})({', '.join(self.values)})"
         lines = list(self.before)
         if self.has_kept:
-            lines.insert(0, "struct weft_kept kept = {.err = MPI_SUCCESS};")
+            lines.insert(0, "struct weft_kept kept = {.sections = 0};")
+        if self.has_kept or self.opens:
+            lines.insert(0, self.call())
         steps = self.opens + [call]
-        first = "kept.err" if self.has_kept else steps.pop(0)
+        first = "weft_kept_check(call, &kept)" if self.has_kept else steps.pop(0)
         lines.append(f"int err = {first};")
         lines += [f"if (err == MPI_SUCCESS) {{\n        err = {step};\n    }}"
                   for step in steps]

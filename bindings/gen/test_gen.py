@@ -68,6 +68,15 @@ class Fortran(unittest.TestCase):
             found = [a.value for a in self.procedure(name).arguments if a.role == "choice"]
             self.assertEqual(found, wanted, name)
 
+    def test_errors_go_to_the_object_of_the_call(self):
+        wanted = {"MPI_Send": "COMM, *comm", "MPI_Put": "WIN, *win",
+                  "MPI_File_write": "FILE, *fh", "MPI_Info_set": "NOTHING, 0",
+                  "MPI_File_open": "FILE, weft_file_out(MPI_FILE_NULL)",
+                  "MPI_Win_create": "COMM, *comm", "MPI_Type_set_name": "NOTHING, 0"}
+        for name, call in wanted.items():
+            body = fortran.Body(self.procedure(name), False)
+            self.assertIn(f'{{"{name}", WEFT_ON_{call}}}', body.call())
+
     def test_intents(self):
         wanted = {"MPI_Wait": ["inout", "out"], "MPI_Comm_free": ["inout"],
                   "MPI_Comm_split": ["in", "in", "in", "out"]}

@@ -357,7 +357,7 @@ contains
         character(len=MPI_MAX_ERROR_STRING) :: text
         integer :: ierror, class, length
 
-        call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
         call MPI_Psend_init(a(1:3, :), 6, 2_MPI_COUNT_KIND, MPI_INTEGER, other, 9, &
             MPI_COMM_WORLD, MPI_INFO_NULL, request, ierror)
         call MPI_Error_class(ierror, class)
@@ -368,6 +368,6 @@ contains
             MPI_COMM_WORLD, MPI_INFO_NULL, request, ierror)
         call MPI_Error_class(ierror, class)
         call expect(class == MPI_ERR_COUNT, 'more partitions than the section has')
-        call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL)
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
     end subroutine uneven_partitions_are_refused
 end program subarrays

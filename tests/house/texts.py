@@ -5,10 +5,10 @@
     texts.py --update ROOT    writes the tables of docs/errors.md
     texts.py --self-test      checks this checker
 
-The catalogues are src/base/texts.h, for the library, and launch/texts.h, for mpiexec: macros
-that are a class, a text and a cure, or a part of that. Every entry is used, none of bindings/
-raises a text that is not an entry, and the page has every entry. Each find is one line, and the
-exit code is 1.
+The catalogues are src/base/texts.h, for the library, bindings/fortran/texts.h, for the Fortran
+library, and launch/texts.h, for mpiexec: macros that are a class, a text and a cure, or a part of
+that. Every entry is used, none of bindings/ raises a text that is not an entry, and the page has
+every entry. Each find is one line, and the exit code is 1.
 """
 
 import re
@@ -17,8 +17,9 @@ from pathlib import Path
 
 PAGE = "docs/errors.md"
 CATALOGUES = {"src/base/texts.h": ("WEFT_", ("src", "bindings")),
+              "bindings/fortran/texts.h": ("WEFT_F_", ("bindings/fortran",)),
               "launch/texts.h": ("TEXT_", ("launch",))}
-RAISED = re.compile(r"\bweft_raise(?:_comm|_session|_on|_file)?\(")
+RAISED = re.compile(r"\bweft_(?:raise(?:_comm|_session|_on|_file)?|refuse)\(")
 DIRECTIVE = re.compile(r"%[-.\d*]*(?:ll|l|z)?([a-zA-Z%])")
 
 
@@ -104,9 +105,11 @@ def raised_literals(name, text):
     for call in RAISED.finditer(text):
         words = arguments(text[call.end():])
         literal = re.search(r'"([^"]* [^"]*)"', words)
-        if literal and not re.search(r"\bWEFT_[ET]_", words):
+        catalogue = ("bindings/fortran/texts.h" if "refuse" in call.group() else
+                     "src/base/texts.h")
+        if literal and not re.search(r"\bWEFT_[EFT]_", words):
             line = text.count("\n", 0, call.start()) + 1
-            yield f'{name}:{line}: "{literal.group(1)}" belongs into src/base/texts.h'
+            yield f'{name}:{line}: "{literal.group(1)}" belongs into {catalogue}'
 
 
 def check(root):
@@ -140,6 +143,8 @@ def self_test():
     assert table('/* ---- some ---- */\n#define TEXT_A "a%s%s"\n') == "**Some**\n\n- a...\n"
     bad = 'weft_raise(function, MPI_ERR_ARG, "n is wrong", "", n);'
     assert len(list(raised_literals("x.c", bad))) == 1
+    bad = 'weft_refuse(call, MPI_ERR_TYPE, "it has gaps", "");'
+    assert "fortran/texts.h" in list(raised_literals("x.c", bad))[0]
     good = 'weft_raise(function, WEFT_E_A, f("a b"), "dims"); weft_raise_rc(c, "x y")'
     assert not list(raised_literals("x.c", good))
 

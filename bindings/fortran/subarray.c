@@ -27,11 +27,12 @@ bool weft_is_contiguous(const CFI_cdesc_t *array)
     return true;
 }
 
-/* Replaces *type, which is freed unless it is `keep`. */
+/* Replaces *type, which is freed unless it is `keep`. After an error *type is
+ * MPI_DATATYPE_NULL. */
 static int put_vector(MPI_Count count, MPI_Count step, MPI_Datatype keep,
                       MPI_Datatype *type)
 {
-    MPI_Datatype made;
+    MPI_Datatype made = MPI_DATATYPE_NULL;
     int err = PMPI_Type_create_hvector_c(count, 1, step, *type, &made);
 
     if (*type != keep) {
@@ -63,7 +64,8 @@ static int join(MPI_Datatype whole, MPI_Aint at, MPI_Datatype rest, MPI_Datatype
     return PMPI_Type_create_struct(2, lengths, places, types, made);
 }
 
-/* The first `count` elements, more than 0, of the first `rank` dimensions. */
+/* The first `count` elements, more than 0, of the first `rank` dimensions. After an error
+ * *made is MPI_DATATYPE_NULL. */
 static int make_first(const CFI_cdesc_t *array, int rank, MPI_Count count,
                       MPI_Datatype unit, MPI_Datatype *made)
 {
@@ -72,6 +74,7 @@ static int make_first(const CFI_cdesc_t *array, int rank, MPI_Count count,
     MPI_Datatype rest;
     int err;
 
+    *made = MPI_DATATYPE_NULL;
     if (rank == 0) {
         return PMPI_Type_dup(unit, made);
     }
@@ -85,16 +88,17 @@ static int make_first(const CFI_cdesc_t *array, int rank, MPI_Count count,
     if (err == MPI_SUCCESS) {
         err = put_vector(count / slice, array->dim[rank - 1].sm, unit, &whole);
     }
-    *made = whole;
-    if (err == MPI_SUCCESS && count % slice != 0) {
-        err = make_first(array, rank - 1, count % slice, unit, &rest);
-        if (err == MPI_SUCCESS) {
-            err = join(whole, (MPI_Aint)(count / slice) * array->dim[rank - 1].sm, rest,
-                       made);
-            PMPI_Type_free(&whole);
-            PMPI_Type_free(&rest);
-        }
+    if (err != MPI_SUCCESS || count % slice == 0) {
+        *made = whole;
+        return err;
     }
+    err = make_first(array, rank - 1, count % slice, unit, &rest);
+    if (err == MPI_SUCCESS) {
+        err =
+            join(whole, (MPI_Aint)(count / slice) * array->dim[rank - 1].sm, rest, made);
+        PMPI_Type_free(&rest);
+    }
+    PMPI_Type_free(&whole);
     return err;
 }
 
@@ -150,17 +154,19 @@ static int make_section(struct weft_call call, struct weft_subarray *sub,
     MPI_Datatype unit;
     int err = find_unit(call, array, sub->type, count, &unit);
 
-    if (err == MPI_SUCCESS && *count > elements_of(array) / partitions) {
+    if (err != MPI_SUCCESS) {
+        return err;
+    }
+    if (*count <= elements_of(array) / partitions) {
+        err = make_first(array, array->rank, *count, unit, &sub->made);
+    } else {
         err = partitions > 1 ? weft_refuse(call, WEFT_F_SECTION_PARTITIONS)
                              : weft_refuse(call, WEFT_F_SECTION_SHORT);
     }
-    if (err == MPI_SUCCESS) {
-        err = make_first(array, array->rank, *count, unit, &sub->made);
-        if (unit != sub->type) {
-            PMPI_Type_free(&unit);
-        }
-        sub->count = 1;
+    if (unit != sub->type) {
+        PMPI_Type_free(&unit);
     }
+    sub->count = 1;
     return err;
 }
 

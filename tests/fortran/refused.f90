@@ -39,6 +39,7 @@ program refused
     call the_handler_of_the_object_is_called()
     call a_section_is_too_large_to_copy()
     call a_null_datatype_is_an_error_of_the_call()
+    call nothing_grows()
     if (errors == 0) print '(a)', 'passed'
     call MPI_Finalize()
     if (errors /= 0) stop 1
@@ -159,4 +160,38 @@ contains
         call expect_error(code, MPI_ERR_TYPE, 'MPI_Send on MPI_COMM_WORLD: MPI_ERR_TYPE: ')
         call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
     end subroutine a_null_datatype_is_an_error_of_the_call
+
+    ! Resident pages of this process.
+    integer function pages()
+        integer :: unit, total
+
+        open (newunit=unit, file='/proc/self/statm', action='read')
+        read (unit, *) total, pages
+        close (unit)
+    end function pages
+
+    ! An error leaves neither codes nor datatypes behind.
+    subroutine nothing_grows()
+        character(len=4), asynchronous :: words(6)
+        integer :: i, code, before = 0, last
+        integer(kind=MPI_ADDRESS_KIND) :: last_before, last_after
+        logical :: is_set
+
+        words = 'word'
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+        do i = 1, 101000
+            call MPI_Send(words(1:6:2), 16, MPI_CHARACTER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &
+                code)
+            call MPI_Send(x(1:10:2), 1, gaps, MPI_PROC_NULL, 0, MPI_COMM_WORLD, last)
+            if (i == 1000) then
+                before = pages()
+                call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, last_before, is_set)
+            end if
+        end do
+        call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, last_after, is_set)
+        call expect(pages() - before < 500, 'memory grows with the number of errors')
+        call expect(last_before == last_after, 'codes grow with the number of errors')
+        call expect_error(code, MPI_ERR_COUNT, 'MPI_Send: MPI_ERR_COUNT: ')
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
+    end subroutine nothing_grows
 end program refused

@@ -173,29 +173,40 @@ struct attempts {
     int count;
 };
 
-/* Waits until all have succeeded or failed, or the time is over. */
+/* Notes which attempts have succeeded or failed; returns how many did. */
+static int note_attempts(struct attempts *tries, uint32_t *can)
+{
+    int ended = 0;
+
+    for (int i = 0; i < tries->count; i++) {
+        int error = 0;
+        socklen_t length = sizeof(error);
+
+        if (tries->at[i].fd < 0 || tries->at[i].revents == 0) {
+            continue;
+        }
+        getsockopt(tries->at[i].fd, SOL_SOCKET, SO_ERROR, &error, &length);
+        if (error == 0) {
+            can[tries->daemon[i]] |= 1u << tries->address[i];
+        }
+        close(tries->at[i].fd);
+        tries->at[i].fd = -1;
+        ended++;
+    }
+    return ended;
+}
+
+/* Waits until all have succeeded or failed, or the time is over. This process may not
+ * have run for all of that time, so it looks once more at its end. */
 static void finish_attempts(struct attempts *tries, uint32_t *can, uint64_t end)
 {
     int open = tries->count;
+    bool is_over = false;
 
-    while (open > 0 && weft_clock_ns() < end) {
-        if (poll(tries->at, (nfds_t)tries->count, 50) <= 0) {
-            continue;
-        }
-        for (int i = 0; i < tries->count; i++) {
-            int error = 0;
-            socklen_t length = sizeof(error);
-
-            if (tries->at[i].fd < 0 || tries->at[i].revents == 0) {
-                continue;
-            }
-            getsockopt(tries->at[i].fd, SOL_SOCKET, SO_ERROR, &error, &length);
-            if (error == 0) {
-                can[tries->daemon[i]] |= 1u << tries->address[i];
-            }
-            close(tries->at[i].fd);
-            tries->at[i].fd = -1;
-            open--;
+    while (open > 0 && !is_over) {
+        is_over = weft_clock_ns() >= end;
+        if (poll(tries->at, (nfds_t)tries->count, is_over ? 0 : 50) > 0) {
+            open -= note_attempts(tries, can);
         }
     }
     for (int i = 0; i < tries->count; i++) {

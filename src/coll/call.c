@@ -402,18 +402,25 @@ static enum weft_rc begin_made(struct call *call, struct weft_request **out)
  * error while all others have theirs. The last barrier of MPI_Finalize is for survivors,
  * too.
  */
-static __attribute__((noinline)) enum weft_rc check_members(const struct weft_coll *coll)
+static enum weft_rc check_members_locked(const struct weft_coll *coll)
 {
-    enum weft_rc rc = WEFT_OK;
-
-    weft_lock();
+    weft_assert_locked();
     if (weft_engine_has_failures()) {
         weft_engine_notice_failed();
     }
     if (!coll->is_last && weft_p2p_failed_from(coll->comm, 0) != MPI_UNDEFINED) {
         revoke(coll->comm);
-        rc = WEFT_ERR_PROC_FAILED;
+        return WEFT_ERR_PROC_FAILED;
     }
+    return WEFT_OK;
+}
+
+static __attribute__((noinline)) enum weft_rc check_members(const struct weft_coll *coll)
+{
+    enum weft_rc rc;
+
+    weft_lock();
+    rc = check_members_locked(coll);
     weft_unlock();
     return rc;
 }
@@ -762,9 +769,11 @@ static struct call *call_of(struct weft_persistent *persistent)
 static enum weft_rc start_again(struct weft_request *request)
 {
     struct call *call = call_of(request->persistent);
+    struct weft_comm *comm = call->coll.comm;
+    const enum weft_rc rc = is_job_whole() ? WEFT_OK : check_members_locked(&call->coll);
 
-    if (call->coll.comm->is_revoked) {
-        return reason_of(call->coll.comm, WEFT_ERR_PROC_FAILED);
+    if (rc != WEFT_OK || comm->is_revoked) {
+        return reason_of(comm, WEFT_ERR_PROC_FAILED);
     }
     start_open(call);
     weft_request_hand_out(request);

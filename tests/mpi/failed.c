@@ -402,6 +402,27 @@ static void starters(void)
     check_error(err);
 }
 
+/* So does a persistent one that was made before. */
+static void restarters(void)
+{
+    static int all[64];
+    MPI_Request request;
+    int err;
+
+    CHECK(size <= (int)(sizeof(all) / sizeof(*all)));
+    CHECK(MPI_Gather_init(&rank, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD,
+                          MPI_INFO_NULL, &request) == MPI_SUCCESS);
+    if (is_victim()) {
+        die_after(50);
+    }
+    wait_for_death();
+    for (int i = 0; i < 2; i++) {
+        err = MPI_Start(&request);
+        check_error(err != MPI_SUCCESS ? err : MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    CHECK(MPI_Request_free(&request) == MPI_SUCCESS);
+}
+
 /* The first of the pair is the left operand. */
 static void take_left(void *in, void *inout, int *length, MPI_Datatype *type)
 {
@@ -615,6 +636,7 @@ static const struct gone_case cases[] = {
     {"collectives", collectives},
     {"senders", senders},
     {"starters", starters},
+    {"restarters", restarters},
     {"revoked", revoked},
     {"large", large},
     {"barrier", barrier},

@@ -49,7 +49,7 @@ static void forget(struct weft_combined *c)
 static void send_puts(struct weft_combined *c, enum weft_rma_sync step, uint32_t number)
 {
     const struct weft_win *win = c->win;
-    struct weft_peer *peer = c->target->peer;
+    struct weft_target *target = c->target;
     const struct weft_pkt_rma head = {
         .operation = number,
         .bytes = (uint32_t)c->runs.bytes,
@@ -66,7 +66,7 @@ static void send_puts(struct weft_combined *c, enum weft_rma_sync step, uint32_t
     memcpy(packet + sizeof(head), c->runs.at, runs);
     memcpy(packet + sizeof(head) + runs, c->data, head.data);
     forget(c);
-    weft_rma_send(win, peer, WEFT_PKT_RMA, packet, len);
+    weft_rma_send_copied(win, target, packet, len);
 }
 
 static void send_packet(struct weft_combined *c)

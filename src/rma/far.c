@@ -195,6 +195,7 @@ static void end(struct far *o, enum weft_rc rc)
     assert(!o->is_queued);
     o->win = NULL;
     weft_pending_remove(&target->pending, &o->pending);
+    weft_target_less(target);
     if (o->ours.type != NULL) {
         target->staged--;
         target->is_put |= o->kind == PUT; /* a flush may have begun between its parts */
@@ -473,6 +474,7 @@ static struct far *take(struct weft_win *win, struct weft_target *target)
     }
     all = o;
     weft_pending_add(&target->pending, &o->pending, weft_operation_number());
+    weft_target_more(target);
     win->has_messages = true;
     return o;
 }
@@ -496,7 +498,9 @@ enum weft_rc weft_far_start(struct weft_win *win, struct weft_target *target,
     weft_call_keep_type(o->ours.type);
     weft_call_keep_type(o->where.type);
     o->request = request;
-    target->staged += o->ours.type != NULL ? 1 : 0;
+    if (o->ours.type != NULL) {
+        target->staged++;
+    }
     target->is_put |= o->kind == PUT;
     go(o);
     return WEFT_OK;

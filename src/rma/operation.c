@@ -96,6 +96,7 @@ static void finish(struct weft_operation *o, enum weft_rc rc)
     weft_call_release_type(o->call.result.type);
     weft_call_release_type(o->call.where.type);
     weft_pending_remove(&target->pending, &o->pending);
+    weft_target_less(target);
     if ((o->is_held || was_out) && !is_fetch(o)) {
         target->staged--;
         target->is_dirty = true; /* a flush may have begun before it was sent */
@@ -280,7 +281,8 @@ static void has_failed(struct weft_retry *retry)
 
 /*
  * A small put or accumulate that finds no room is copied: it is complete here, and its
- * origin need not wait for room at the target. False: it is not small.
+ * origin need not wait for room at the target, unless many wait for it (send.h).
+ * False: it is not small.
  */
 static bool keep_small(struct weft_operation *o)
 {
@@ -296,7 +298,7 @@ static bool keep_small(struct weft_operation *o)
         return false;
     }
     o->sent = o->bytes;
-    weft_rma_send(o->win, o->target->peer, WEFT_PKT_RMA, packet, len);
+    weft_rma_send_copied(o->win, o->target, packet, len);
     finish(o, WEFT_OK);
     return true;
 }
@@ -371,7 +373,9 @@ static void hold(struct weft_operation *o)
     struct weft_target *target = o->target;
 
     o->is_held = true;
-    target->staged += is_fetch(o) ? 0 : 1;
+    if (!is_fetch(o)) {
+        target->staged++;
+    }
     if (target->held == NULL) {
         target->held = o;
     } else {
@@ -443,6 +447,7 @@ static struct weft_operation *take(struct weft_win *win, struct weft_target *tar
         return NULL;
     }
     weft_pending_add(&target->pending, &o->pending, o->number);
+    weft_target_more(target);
     o->win = win;
     o->target = target;
     o->call = *call;

@@ -3,6 +3,7 @@
 #include "base/reserve.h"
 #include "base/texts.h"
 #include "engine/engine.h"
+#include "rma/wait.h"
 
 #include <string.h>
 
@@ -11,6 +12,7 @@ struct kept {
     struct weft_retry retry; /* first */
     struct weft_peer *peer;
     struct weft_header header;
+    int target; /* to which it counts as under way, or -1 */
     size_t len;
     uint8_t data[];
 };
@@ -42,6 +44,19 @@ enum weft_rc weft_rma_try(const struct weft_win *win, struct weft_peer *peer,
     return weft_engine_send(peer, &header, data, len, WEFT_SEND_URGENT);
 }
 
+/* The window is there until its packets are: an epoch ends behind them. */
+static void uncount(const struct kept *kept)
+{
+    struct weft_win *win = weft_win_of_context(kept->header.context);
+    struct weft_target *target =
+        win != NULL ? weft_win_find_target(win, kept->target) : NULL;
+
+    if (target != NULL) {
+        weft_target_less(target);
+        weft_rma_look(win);
+    }
+}
+
 static enum weft_rc send_again(struct weft_retry *retry)
 {
     struct kept *kept = (struct kept *)retry;
@@ -49,20 +64,27 @@ static enum weft_rc send_again(struct weft_retry *retry)
                                              kept->len, WEFT_SEND_URGENT);
 
     if (rc != WEFT_AGAIN) {
+        if (kept->target >= 0) {
+            uncount(kept);
+        }
         weft_reserve_give(kept);
     }
     return rc;
 }
 
-void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
-                   enum weft_packet kind, const void *data, size_t len)
+/* Sends it: false: there is no room, or others wait for it. */
+static bool has_sent(const struct weft_win *win, struct weft_peer *peer,
+                     enum weft_packet kind, const void *data, size_t len)
+{
+    return !weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
+           weft_rma_try(win, peer, kind, data, len) != WEFT_AGAIN;
+}
+
+static void keep(const struct weft_win *win, struct weft_peer *peer,
+                 enum weft_packet kind, const void *data, size_t len, int target)
 {
     struct kept *kept;
 
-    if (!weft_peer_retries(peer, WEFT_RETRY_ORDERED) &&
-        weft_rma_try(win, peer, kind, data, len) != WEFT_AGAIN) {
-        return;
-    }
     kept = weft_reserve_take(sizeof(*kept) + len);
     if (kept == NULL) {
         weft_wireup_abort(weft_engine.job, 1, WEFT_S_OOM_ANSWER);
@@ -71,10 +93,28 @@ void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
         .retry = {.again = send_again, .failed = weft_retry_free},
         .peer = peer,
         .header = header_of(win, kind),
+        .target = target,
         .len = len,
     };
     memcpy(kept->data, data, len);
     weft_engine_retry_later(peer, WEFT_RETRY_ORDERED, &kept->retry);
+}
+
+void weft_rma_send(const struct weft_win *win, struct weft_peer *peer,
+                   enum weft_packet kind, const void *data, size_t len)
+{
+    if (!has_sent(win, peer, kind, data, len)) {
+        keep(win, peer, kind, data, len, -1);
+    }
+}
+
+void weft_rma_send_copied(const struct weft_win *win, struct weft_target *target,
+                          const void *data, size_t len)
+{
+    if (!has_sent(win, target->peer, WEFT_PKT_RMA, data, len)) {
+        weft_target_more(target);
+        keep(win, target->peer, WEFT_PKT_RMA, data, len, (int)target->rank);
+    }
 }
 
 void weft_rma_sync(const struct weft_win *win, struct weft_peer *peer,

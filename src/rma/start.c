@@ -6,7 +6,9 @@
 #include "rma/direct.h"
 #include "rma/far.h"
 #include "rma/operation.h"
+#include "rma/send.h"
 #include "rma/sync.h"
+#include "rma/wait.h"
 
 static enum weft_rc take_request(struct weft_win *win, struct weft_request **out)
 {
@@ -85,6 +87,20 @@ static enum weft_rc refuse(struct weft_win *win, struct weft_target *target)
     return WEFT_OK;
 }
 
+static bool has_room(const void *what)
+{
+    const struct weft_target *target = what;
+
+    return !target->is_full || target->peer->is_failed;
+}
+
+/* Too many operations on this member are under way: returns when fewer are. */
+static __attribute__((noinline)) void
+await_room(struct weft_win *win, const struct weft_target *target, const char *call)
+{
+    weft_rma_wait(win, has_room, target, call, (int)target->rank);
+}
+
 static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call,
                           struct weft_request **request)
 {
@@ -97,6 +113,9 @@ static enum weft_rc start(struct weft_win *win, const struct weft_rma_call *call
     }
     if (rc != WEFT_OK) {
         return rc;
+    }
+    if (weft_unlikely(target->is_full)) {
+        await_room(win, target, call->name);
     }
     if (win->epoch.is_fence) {
         win->epoch.is_used = true;

@@ -71,7 +71,8 @@ struct weft_target {
     struct weft_operation *held; /* the first of those that wait, or NULL (operation.c) */
     struct weft_pending_list pending; /* our operations there */
     uint32_t bytes_out;               /* of gets: asked for, and not all come back */
-    uint32_t staged;    /* of those that are pending: they begin later, or in parts */
+    uint16_t staged;    /* of those that are pending: they begin later, or in parts */
+    uint16_t under_way; /* those that are pending, and packets that wait (send.h) */
     uint32_t asked;     /* flushes sent, and answered */
     uint32_t answered;  /* of them */
     uint32_t withdrawn; /* the step that is answered when we do not reach its memory */
@@ -82,6 +83,7 @@ struct weft_target {
     uint8_t gets_out;    /* gets, or packets of small ones, that are not answered yet */
     bool is_reading : 1; /* of an atomic read not all parts are sent (operation.c) */
     bool is_going : 1;   /* those that wait are being sent */
+    bool is_full : 1;    /* too many are under way: none is to begin (send.h) */
     bool is_refused : 1; /* an operation of ours was outside its memory */
     bool is_dirty : 1;   /* our operations may not be complete there */
     bool is_put : 1;     /* of those by far.c: they may not be in its memory */

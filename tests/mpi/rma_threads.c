@@ -123,7 +123,7 @@ static void by_another(void)
 
 /* ---- beside another that never stops ---- */
 
-enum { BLOCK = 16384, FLUSHES = 10 };
+enum { BLOCK = 16384, SOME = 1024, FLUSHES = 10 };
 
 static char moved[2][2 * BLOCK];
 static MPI_Datatype every_other;
@@ -162,8 +162,21 @@ static void *move_on(void *argument)
     return argument;
 }
 
+/* Waits for nothing, so that as many are under way as the library lets begin. */
+static void *put_on(void *argument)
+{
+    const int target = (w.rank + 1) % w.size;
+
+    while (!atomic_load(&is_over)) {
+        DONE(MPI_Put(moved[0], SOME, MPI_BYTE, target, at(&w, target, WORD), SOME,
+                     MPI_BYTE, w.win));
+        atomic_fetch_add(&begun, 1);
+    }
+    return argument;
+}
+
 /* A flush waits for what has begun, not for what the other thread begins later. */
-static void beside(void)
+static void beside(void *(*other)(void *))
 {
     const int target = (w.rank + 1) % w.size;
     const int64_t word = 7;
@@ -171,7 +184,7 @@ static void beside(void)
 
     atomic_store(&begun, 0);
     atomic_store(&is_over, false);
-    CHECK(pthread_create(&thread, NULL, move_on, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, other, NULL) == 0);
     while (atomic_load(&begun) < 2) {
         sched_yield();
     }
@@ -192,9 +205,10 @@ static void beside_puts_and_gets(void)
     DONE(MPI_Type_commit(&every_other));
     w = make_window(CREATED, WORD + 2 * BLOCK, WORD);
     DONE(MPI_Win_lock_all(0, w.win));
-    beside();
+    beside(move_on);
     is_put = true;
-    beside();
+    beside(move_on);
+    beside(put_on);
     DONE(MPI_Win_unlock_all(w.win));
     DONE(MPI_Barrier(w.comm));
     free_window(&w);

@@ -67,6 +67,50 @@ static void a_small_put_that_finds_no_room_is_copied(void **state)
     end_request(two, WEFT_OK);
 }
 
+/* Puts from a loop that never flushes. */
+enum { MANY = 4096 };
+static size_t begun;
+static size_t polled_at; /* so many had begun at the first poll; 0: none yet */
+
+static void make_room(void)
+{
+    polled_at = polled_at != 0 ? polled_at : begun;
+    fake.refuse_ordered = 0;
+}
+
+static void put_many(size_t bytes)
+{
+    static uint8_t from[LONG];
+    const struct weft_rma_call call = {
+        .name = "MPI_Put",
+        .kind = WEFT_RMA_PUT,
+        .origin = {.buffer = from, .bytes = bytes},
+        .where = {.type = weft_datatype_from_handle(MPI_BYTE), .count = bytes},
+        .bytes = bytes,
+        .target = PEER,
+    };
+
+    polled_at = 0;
+    fake.refuse_ordered = FAKE_ENDLESS;
+    fake.polling = make_room;
+    for (begun = 1; begun <= MANY; begun++) {
+        assert_int_equal(weft_rma_start(win, &call, NULL), WEFT_OK);
+    }
+    fake.polling = NULL;
+    weft_progress();
+    assert_int_equal(fake.sent_count, MANY);
+    assert_in_range(polled_at, 2, MANY / 2);
+}
+
+/* Each of them waits for its turn in a queue, or its copy does. */
+static void puts_without_end_wait_for_room(void **state)
+{
+    (void)state;
+    put_many(LONG);
+    fake_forget();
+    put_many(8);
+}
+
 /* ---- small puts in one packet ---- */
 
 /* The peer is reached over a network. */
@@ -637,6 +681,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_small_put_that_finds_no_room_is_copied,
                                         open_window, close_window),
+        cmocka_unit_test_setup_teardown(puts_without_end_wait_for_room, open_window,
+                                        close_window),
         cmocka_unit_test_setup_teardown(small_puts_wait_for_a_poll, open_window,
                                         close_window),
         cmocka_unit_test_setup_teardown(a_full_packet_goes_out, open_window,

@@ -25,7 +25,7 @@ struct packet {
     uint64_t what;
     uint64_t bytes;
     uint32_t in_slots; /* of the asker's call, as it is kept */
-    uint32_t unused;
+    uint32_t origin;   /* of the asker's communicator, or 0 */
 };
 _Static_assert(sizeof(struct packet) == 32, "WEFT_WIRE_VERSION");
 
@@ -96,6 +96,7 @@ static struct left {
     uint32_t context; /* 0: none */
     int rank;
     uint32_t blocking;
+    uint32_t origin;
     uint64_t since_ns;
     struct weft_calls *calls; /* or NULL */
 } lefts[WEFT_CALLS_LEFT];
@@ -123,8 +124,14 @@ void weft_calls_leave(struct weft_comm *comm)
         left = &lefts[left_count++ % WEFT_CALLS_LEFT];
     }
     weft_reserve_give(left->calls);
-    *left = (struct left){comm->context, comm->rank, comm->blocking, weft_clock_ns(),
-                          comm->calls};
+    *left = (struct left){
+        .context = comm->context,
+        .rank = comm->rank,
+        .blocking = comm->blocking,
+        .origin = comm->origin,
+        .since_ns = weft_clock_ns(),
+        .calls = comm->calls,
+    };
     comm->calls = NULL;
 }
 
@@ -317,24 +324,41 @@ static bool has_left(const struct weft_peer *peer)
 }
 
 /* A peer that has died, or left MPI, makes no call. */
+static bool may_call(struct weft_peer *peer)
+{
+    return !peer->is_failed && weft_engine_reach(peer) == WEFT_OK && !has_left(peer);
+}
+
+/* What finds no room is not kept: the peer is asked again, and it would wake this rank.
+ */
+static void send_question(struct weft_peer *to, const struct weft_comm *comm)
+{
+    const struct weft_signature mine = last_call(comm);
+    const struct packet packet = {
+        .context = comm->context,
+        .rank = (uint32_t)comm->rank,
+        .what = mine.what,
+        .bytes = mine.bytes,
+        .in_slots = last_in_slots(comm),
+        .origin = comm->origin,
+    };
+
+    if (may_call(to)) {
+        (void)weft_engine_try_control(to, WEFT_PKT_CALL, &packet, sizeof(packet));
+    }
+}
+
 static void send(struct weft_peer *to, enum weft_packet kind, uint32_t context, int rank,
-                 const struct weft_signature *says, uint32_t in_slots,
-                 enum weft_gave_up why)
+                 const struct weft_signature *says, enum weft_gave_up why)
 {
     const struct packet packet = {
         .context = context,
         .rank = (uint32_t)rank | (uint32_t)why << WHY,
         .what = says->what,
         .bytes = says->bytes,
-        .in_slots = in_slots,
     };
 
-    if (to->is_failed || weft_engine_reach(to) != WEFT_OK || has_left(to)) {
-        return;
-    }
-    if (kind == WEFT_PKT_CALL) { /* it is asked again; keeping it would wake this rank */
-        (void)weft_engine_try_control(to, kind, &packet, sizeof(packet));
-    } else {
+    if (may_call(to)) {
         weft_engine_control(to, kind, &packet, sizeof(packet));
     }
 }
@@ -372,7 +396,6 @@ static bool may_ask(const struct weft_call_wait *wait, const struct weft_peer *p
 
 bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
 {
-    const struct weft_signature mine = last_call(wait->comm);
     struct weft_peer *peer;
 
     if (wait->asked == WEFT_DISAGREE_ASKED) {
@@ -381,8 +404,7 @@ bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
     peer = weft_peer_get(weft_comm_process(wait->comm, rank));
     if (peer != NULL && may_ask(wait, peer)) {
         wait->asked++;
-        send(peer, WEFT_PKT_CALL, wait->comm->context, wait->comm->rank, &mine,
-             last_in_slots(wait->comm), 0);
+        send_question(peer, wait->comm);
     }
     return true;
 }
@@ -458,13 +480,27 @@ static void answer_left(const struct left *left, struct weft_peer *from,
     uint32_t in_slots;
 
     if (left->calls != NULL && left->calls->is_broken) {
-        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0,
+        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine,
              why_broken(left->calls));
     } else if ((ahead != 0 && ahead < WEFT_SIGNATURE_NUMBERS / 2) ||
                (left->calls != NULL && find_call(left->calls, number, &mine, &in_slots) &&
                 !is_alike(&mine, theirs))) {
-        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0, 0);
+        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0);
     }
+}
+
+/*
+ * Does the question speak of the communicator that this process has freed? Its context
+ * may be that of a new one, which this process does not know yet: then it has begun to
+ * make that, or no other member could have it. The new one comes from another call.
+ */
+static bool is_about(const struct packet *packet, const struct left *left)
+{
+    if (weft_clock_ns() - left->since_ns >= LEFT_NS) {
+        return false;
+    }
+    return packet->origin != 0 && left->origin != 0 ? packet->origin == left->origin
+                                                    : !weft_comm_is_agreeing();
 }
 
 /* A member that asks says as much as one that answers: a thread that waits in the call of
@@ -502,10 +538,7 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     comm = comm_of(&packet);
     if (comm == NULL) {
         left = find_left(packet.context);
-        /* The context may be that of a new communicator, which this rank does not know
-         * yet: it has begun to make it, or no other member could have it. */
-        if (left != NULL && !weft_comm_is_agreeing() &&
-            weft_clock_ns() - left->since_ns < LEFT_NS) {
+        if (left != NULL && is_about(&packet, left)) {
             answer_left(left, from, &theirs);
         }
         return;
@@ -516,12 +549,12 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     number = weft_signature_number(theirs.what);
     is_known = find_call(comm->calls, number, &mine, &in_slots);
     if (is_known && !is_alike(&mine, &theirs)) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0, 0);
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0);
         hear(comm, rank_of(&packet), &theirs);
         return;
     }
     if (is_known && in_slots != packet.in_slots) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0,
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine,
              WEFT_GAVE_UP_DISAGREED);
         return;
     }
@@ -532,10 +565,9 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     mine.what = weft_signature_renumber(mine.what, number);
     if (comm->calls->other.why == WEFT_GAVE_UP_NOT &&
         number == comm->blocking % WEFT_SIGNATURE_NUMBERS && !is_alike(&mine, &theirs)) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->calls->other.rank, &mine, 0,
-             0);
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->calls->other.rank, &mine, 0);
     } else {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0,
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine,
              why_broken(comm->calls));
     }
 }
@@ -655,7 +687,7 @@ void weft_disagree_tell(const struct weft_comm *comm, int rank)
     struct weft_peer *peer = weft_peer_get(weft_comm_process(comm, rank));
 
     if (peer != NULL && !peer->is_self) {
-        send(peer, WEFT_PKT_CALLS_END, comm->context, comm->rank, &mine, 0,
+        send(peer, WEFT_PKT_CALLS_END, comm->context, comm->rank, &mine,
              why_broken(comm->calls));
     }
 }

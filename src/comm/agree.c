@@ -42,6 +42,15 @@ struct weft_channel weft_channel_of_all(struct weft_comm *comm)
     };
 }
 
+/* Another one for each call that all members of a communicator make; by chance the same
+ * for those of two communicators. The tags of other calls come again. */
+static uint32_t origin_of(const struct weft_channel *channel)
+{
+    return channel->plane == WEFT_PLANE_COLL
+               ? (uint32_t)channel->tag ^ channel->context * UINT32_C(0x9e3779b1)
+               : 0;
+}
+
 /* Strings that are used at the same time fall together once in 2^31 pairs. */
 struct weft_channel weft_channel_of_string(const char *stringtag)
 {
@@ -183,6 +192,7 @@ enum weft_rc weft_agree_begin(const struct weft_agree_ask *ask, struct weft_comm
         weft_agree_refuse(ask, rc);
         return rc;
     }
+    made->origin = origin_of(&ask->channel);
     a->made = made;
     a->request = *out;
     a->request->kind = WEFT_REQUEST_SCHEDULE;

@@ -53,6 +53,8 @@ struct weft_comm {
     uint32_t context;    /* a multiple of WEFT_PLANES, the same on all members */
     struct weft_map map; /* where they are: of `remote`, or of `group` */
     uint32_t hints;      /* what the user has promised: core/hints.h */
+    uint32_t origin;     /* of which call of its parent it is, the same on all members;
+                          * 0: not known. Tells it from others of its context */
     const char *name;    /* what it points to stays until the communicator is freed */
     char *own_name;      /* given by the user, or NULL */
     struct weft_errhandler *errhandler;

@@ -332,6 +332,25 @@ static void check_freed(bool has_call)
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
+/* The same, and the first rank makes another communicator meanwhile. Or the last rank's
+ * call, of other data, does not end, and all others do so. */
+static void check_remade(bool is_first)
+{
+    const struct wanted all = {is_first ? BARRIER : ALLREDUCE, 20000, 0, false};
+    const struct wanted last = {is_first ? BARRIER : ALLREDUCE, 10, 0, false};
+    MPI_Comm comm = make_comm(false);
+    MPI_Comm next;
+
+    if (!is_first || rank > 0) {
+        const int error = perform(rank == size - 1 ? &last : &all, comm);
+
+        CHECK(error != MPI_SUCCESS || !is_first);
+    }
+    CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
+    next = make_comm(true);
+    check_rest(next);
+}
+
 /* No rank waits for another in a pair of different calls, of which one alone is made in
  * shared memory. The next calls are equal, and end. */
 static void check_unseen(void)
@@ -512,6 +531,7 @@ static void check_all(void)
     check_star();
     for (int i = 0; size > 1 && i < 2; i++) {
         check_freed(i == 0);
+        check_remade(i == 0);
         check_late();
         check_unseen();
         check_announced(i == 0);

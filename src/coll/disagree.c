@@ -99,6 +99,7 @@ static struct left {
     uint32_t origin;
     uint64_t since_ns;
     struct weft_calls *calls; /* or NULL */
+    bool is_over;             /* a member has said that it makes no more calls there */
 } lefts[WEFT_CALLS_LEFT];
 static uint32_t left_count;
 
@@ -131,8 +132,35 @@ void weft_calls_leave(struct weft_comm *comm)
         .origin = comm->origin,
         .since_ns = weft_clock_ns(),
         .calls = comm->calls,
+        .is_over = comm->is_revoked,
     };
     comm->calls = NULL;
+}
+
+/*
+ * The communicator that this process has freed and that members speak of, or NULL. Its
+ * context may be that of a new one, which this process does not know yet: then it has
+ * begun to make that, or no other member could have it. The new one comes from another
+ * call; `origin` is that of the one that is meant, or 0 if that is not known.
+ */
+static struct left *find_asked(uint32_t context, uint32_t origin)
+{
+    struct left *left = find_left(context);
+
+    if (left == NULL || weft_clock_ns() - left->since_ns >= LEFT_NS) {
+        return NULL;
+    }
+    return (origin != 0 && left->origin != 0 ? origin == left->origin
+                                             : !weft_comm_is_agreeing())
+               ? left
+               : NULL;
+}
+
+static bool is_left(uint32_t context)
+{
+    const struct left *left = find_asked(context, 0);
+
+    return left != NULL && left->is_over;
 }
 
 static void forget_lefts(void)
@@ -440,7 +468,8 @@ static void read_packet(const struct weft_header *header, const void *data, size
     memcpy(packet, data, sizeof(*packet));
 }
 
-/* The communicator that a packet names. It is there until all members have freed it. */
+/* The communicator that a packet names. It may stay for a while after it was freed here:
+ * until those below in the tree have freed it, too (comm/unmake.c). */
 static struct weft_comm *comm_of_any(const struct packet *packet)
 {
     struct weft_comm *comm = weft_comm_of_context(packet->context);
@@ -489,20 +518,6 @@ static void answer_left(const struct left *left, struct weft_peer *from,
     }
 }
 
-/*
- * Does the question speak of the communicator that this process has freed? Its context
- * may be that of a new one, which this process does not know yet: then it has begun to
- * make that, or no other member could have it. The new one comes from another call.
- */
-static bool is_about(const struct packet *packet, const struct left *left)
-{
-    if (weft_clock_ns() - left->since_ns >= LEFT_NS) {
-        return false;
-    }
-    return packet->origin != 0 && left->origin != 0 ? packet->origin == left->origin
-                                                    : !weft_comm_is_agreeing();
-}
-
 /* A member that asks says as much as one that answers: a thread that waits in the call of
  * that number need not ask it. */
 static void hear(struct weft_comm *comm, int rank, const struct weft_signature *theirs)
@@ -537,8 +552,8 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     theirs = (struct weft_signature){packet.what, packet.bytes};
     comm = comm_of(&packet);
     if (comm == NULL) {
-        left = find_left(packet.context);
-        if (left != NULL && is_about(&packet, left)) {
+        left = find_asked(packet.context, packet.origin);
+        if (left != NULL) {
             answer_left(left, from, &theirs);
         }
         return;
@@ -631,7 +646,9 @@ static void on_calls_end(void *owner, struct weft_peer *from,
 
     (void)owner;
     read_packet(header, data, len, from, &packet);
-    if (comm_of_any(&packet) == NULL || is_ending(packet.context)) {
+    if ((comm_of_any(&packet) == NULL &&
+         find_asked(packet.context, packet.origin) == NULL) ||
+        is_ending(packet.context)) {
         return;
     }
     ending = weft_reserve_take(sizeof(*ending));
@@ -641,6 +658,19 @@ static void on_calls_end(void *owner, struct weft_peer *from,
     *ending = (struct ending){packet, endings};
     endings = ending;
     weft_reason_add(WEFT_REASON_READY);
+}
+
+/* The member waits for messages to be dropped that it has announced to this process. They
+ * may come later than the word of the end. The last members below in the tree (unmake.c)
+ * have no communicator any more. */
+static void end_left(const struct packet *packet)
+{
+    struct left *left = find_asked(packet->context, packet->origin);
+
+    if (left != NULL) {
+        left->is_over = true;
+        weft_p2p_revoke_left(packet->context);
+    }
 }
 
 /* The member that was told of a call of another kind knows more than the one that has
@@ -655,10 +685,10 @@ static void end_calls(const struct packet *packet)
     };
 
     if (comm == NULL) {
-        return;
-    }
-    if (comm->references == 0) { /* freed: the member waits for messages to be dropped */
+        end_left(packet);
+    } else if (comm->references == 0) {
         weft_p2p_revoke(comm);
+        end_left(packet);
     } else if ((comm->calls != NULL || weft_calls_make(comm) != NULL) &&
                !comm->calls->is_broken) {
         const struct weft_call_wait *wait = comm->calls->waiting;
@@ -729,6 +759,7 @@ void weft_disagree_open(void)
     forget_lefts();
     forget_endings();
     open_calls = NULL;
+    weft_p2p_on_left(is_left);
     weft_engine_on_ready(end_ready);
     weft_engine_kind(WEFT_PKT_CALL, &call);
     weft_engine_kind(WEFT_PKT_OTHER_CALL, &other);

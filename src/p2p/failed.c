@@ -115,20 +115,35 @@ static void end_if_others_wait(const struct weft_comm *comm)
     }
 }
 
-void weft_p2p_revoke(struct weft_comm *comm)
+static void drop_collectives(uint32_t context)
 {
     struct weft_unexpected *message;
 
-    weft_assert_locked();
-    end_if_others_wait(comm);
-    comm->is_revoked = true;
     weft_p2p.drops = true;
     while ((message = (struct weft_unexpected *)weft_match_find_below(
-                &weft_p2p.match, comm->context | WEFT_PLANE_COLL, WEFT_COLL_NUMBERS)) !=
-           NULL) {
+                &weft_p2p.match, context | WEFT_PLANE_COLL, WEFT_COLL_NUMBERS)) != NULL) {
         drop(message);
     }
     weft_transfers_look(); /* what was dropped is over */
+}
+
+void weft_p2p_revoke(struct weft_comm *comm)
+{
+    weft_assert_locked();
+    end_if_others_wait(comm);
+    comm->is_revoked = true;
+    drop_collectives(comm->context);
+}
+
+void weft_p2p_revoke_left(uint32_t context)
+{
+    weft_assert_locked();
+    drop_collectives(context);
+}
+
+void weft_p2p_on_left(bool (*is_left)(uint32_t context))
+{
+    weft_p2p.is_left = is_left;
 }
 
 /* ---- what waits for it ---- */

@@ -86,11 +86,15 @@ static bool is_revoked(const struct weft_header *header)
 {
     const struct weft_comm *comm;
 
-    if (!is_collective(header)) {
+    if (!is_collective(header) || header->tag >= WEFT_COLL_NUMBERS) {
         return false;
     }
     comm = weft_comm_of_context(header->context);
-    return comm != NULL && comm->is_revoked && header->tag < WEFT_COLL_NUMBERS;
+    if (comm == NULL) {
+        return weft_p2p.is_left != NULL &&
+               weft_p2p.is_left(header->context & ~(uint32_t)(WEFT_PLANES - 1));
+    }
+    return comm->is_revoked;
 }
 
 /* Messages that are to be dropped when they come. Where there are more than this many,

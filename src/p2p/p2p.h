@@ -166,6 +166,14 @@ const char *weft_p2p_why_lost(const struct weft_comm *comm);
 void weft_p2p_revoke(struct weft_comm *comm);
 
 /*
+ * With the lock: the same for the context of a communicator that this process has no
+ * longer, while members still announce messages of its collectives. `is_left` is asked
+ * of such a context, without the bits of the plane, when a message comes later.
+ */
+void weft_p2p_revoke_left(uint32_t context);
+void weft_p2p_on_left(bool (*is_left)(uint32_t context));
+
+/*
  * With the lock: this process does not receive the next message of this source, context
  * and tag, which may have come. Its sender learns that it is over.
  */

@@ -18,6 +18,7 @@ struct weft_p2p {
     bool has_unfailed; /* a request of a failed peer is at work, outside the lock */
     /* Refuses a message that has no receive, in a way of its sender's room; or NULL. */
     bool (*refuses)(const struct weft_header *header);
+    bool (*is_left)(uint32_t context);
     struct weft_instance *network; /* that matches messages; NULL: `match` does */
     struct weft_match match;
     struct weft_unexpected_store unexpected;

@@ -406,9 +406,10 @@ static void check_gone(enum kind kind)
     check_rest(comm);
 }
 
-/* The first rank has freed the communicator. All others have announced long messages to
- * it, which it will never receive. */
-static void check_announced(bool is_used)
+/* A rank has freed the communicator. All others have announced long messages to it, which
+ * it will never receive. The first rank keeps something of the communicator until all
+ * have freed it, and the last one nothing. */
+static void check_announced(bool is_used, int gone)
 {
     MPI_Comm comm = make_comm(is_used);
 
@@ -416,7 +417,7 @@ static void check_announced(bool is_used)
         blocks[i] = MOST / size;
         places[i] = i * blocks[i];
     }
-    if (rank > 0) {
+    if (rank != gone) {
         CHECK(MPI_Alltoallv(given, blocks, places, MPI_INT, taken, blocks, places,
                             MPI_INT, comm) != MPI_SUCCESS);
     }
@@ -534,7 +535,8 @@ static void check_all(void)
         check_remade(i == 0);
         check_late();
         check_unseen();
-        check_announced(i == 0);
+        check_announced(i == 0, 0);
+        check_announced(i == 0, size - 1);
         check_outstanding(i == 0);
     }
     if (size > 2) {

@@ -87,6 +87,22 @@ static int delete_attributes(struct weft_comm *comm)
  * First of all, while MPI still works, the attributes of MPI_COMM_SELF go (MPI-5.0,
  * 11.2.4), and then those of MPI_COMM_WORLD, which nobody else can delete any more.
  */
+/* MPI_COMM_WORLD is closed, so errors have no communicator; a message that did not fit
+ * the last barrier was sent on it. */
+static int raise_finalize(enum weft_rc rc)
+{
+    char text[WEFT_TRUNCATED_TEXT];
+
+    if (rc == WEFT_ERR_ARGUMENT) {
+        return weft_raise("MPI_Finalize", WEFT_E_FINALIZED_TWICE);
+    }
+    if (rc == WEFT_ERR_TRUNCATE) {
+        return weft_raise("MPI_Finalize", MPI_ERR_TRUNCATE, WEFT_T_TRUNCATED,
+                          weft_describe_truncated(&weft_comm_world, text, sizeof(text)));
+    }
+    return weft_raise_rc(NULL, rc, "MPI_Finalize");
+}
+
 int PMPI_Finalize(void)
 {
     WEFT_RECORD_PLAIN(Finalize);
@@ -101,9 +117,7 @@ int PMPI_Finalize(void)
     world_err = delete_attributes(&weft_comm_world);
     rc = weft_world_finalize();
     if (rc != WEFT_OK) {
-        return rc == WEFT_ERR_ARGUMENT
-                   ? weft_raise("MPI_Finalize", WEFT_E_FINALIZED_TWICE)
-                   : weft_raise_rc(NULL, rc, "MPI_Finalize");
+        return raise_finalize(rc);
     }
     return err != MPI_SUCCESS ? err : world_err;
 }

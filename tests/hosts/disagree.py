@@ -17,11 +17,15 @@ HOSTS = 3
 lab = Lab(HOSTS)
 
 
-def run(hosts, ranks, *words, **settings):
+def launch(hosts, ranks, *words, **settings):
     names = ",".join(f"{NAME}{host + 1}" for host in range(hosts))
-    done = Running([*lab.command("exec", 1), mpiexec_path(), "--bind-to", "none", "--timeout", "200",
+    return Running([*lab.command("exec", 1), mpiexec_path(), "--bind-to", "none", "--timeout", "200",
                     "--hosts", names, "-n", ranks, program("mpi_disagree"), *words],
                    settings).finish()
+
+
+def run(hosts, ranks, *words, **settings):
+    done = launch(hosts, ranks, *words, **settings)
     said = done.err.decode()
     claim(done.code == 0, f"ended with {done.code}: {said[-2000:]}")
     return done.out.decode()
@@ -41,6 +45,13 @@ def members_on_three_hosts_get_errors_or_their_data_over_datagrams():
 def members_that_have_never_spoken_to_each_other_learn_that_they_disagree():
     for transport in ("auto", "dgram", "rdm"):
         run(2, 2, "first", WEFT_TRANSPORT=transport, WEFT_HEARTBEAT="1")
+
+
+@case("few")
+def a_rank_in_finalize_that_gets_the_data_of_another_call_names_its_sender():
+    said = launch(2, 2, "finalize").err.decode()
+    claim(re.search(r"rank 1 .*: MPI_Finalize: MPI_ERR_TRUNCATE: rank 0 has sent 1200000 bytes", said),
+          said)
 
 
 @case("few")

@@ -7,7 +7,8 @@
  * With the argument "random", SEED and COUNT: random pairs of calls, of which only the
  * end is checked. With "first": a pair of calls in which two ranks wait for each other
  * and nothing was sent between them. With "small": the pairs with little data, and how
- * long the slowest took.
+ * long the slowest took. With "finalize": the first of two ranks has a call more than the
+ * last one, which ends the job.
  */
 #include "coll.h"
 
@@ -497,6 +498,17 @@ static void check_first(void)
     exit(0);
 }
 
+/* The last barrier of one rank gets the data of the other rank's call. */
+static void check_finalize(void)
+{
+    CHECK(size == 2);
+    if (rank == 0) {
+        CHECK(MPI_Bcast(given, MOST, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+    }
+    CHECK(MPI_Finalize() == MPI_SUCCESS);
+    exit(0);
+}
+
 static void check_small(void)
 {
     const struct wanted late = {ALLREDUCE, 2, 0, false};
@@ -557,6 +569,8 @@ int main(int argc, char **argv)
     CHECK(given != NULL && taken != NULL && size <= (int)LENGTH(blocks));
     if (strcmp(mode, "first") == 0) {
         check_first();
+    } else if (strcmp(mode, "finalize") == 0) {
+        check_finalize();
     }
     is_spread = find_hosts();
     if (strcmp(mode, "random") == 0 && argc > 3) {

@@ -305,6 +305,11 @@ static void run(struct weft_timer *timer, uint64_t now)
     const uint64_t longest = (uint64_t)WEFT_DISAGREE_NS * WEFT_DISAGREE_LONGEST;
 
     wait->since_ns = wait->since_ns != 0 ? wait->since_ns : now;
+    if (wait->is_to_pause && !wait->is_told) {
+        wait->is_to_pause = false;
+        timer->due_ns = now + WEFT_DISAGREE_NS;
+        return;
+    }
     if (!wait->is_told && weft_calls_are_whole(wait->comm)) {
         const int first = wait->next;
 
@@ -329,6 +334,8 @@ void weft_call_wait_begin(struct weft_call_wait *wait)
     wait->next = 0;
     wait->is_told = false;
     wait->is_warned = false;
+    wait->is_to_pause = false;
+    wait->has_connected = false;
     if (wait->comm->calls != NULL && !weft_comm_is_inter(wait->comm)) {
         wait->comm->calls->waiting = wait;
         weft_engine_timer_start(&wait->timer);
@@ -410,16 +417,27 @@ static uint64_t patience_ns(void)
  * A question to a member on another host may be the first packet between the two, and an
  * attempt to connect to a host that has crashed ends the job with an error that does not
  * name the crash. So a member without contact is asked when the launcher has had its time
- * to notice.
+ * to notice. The question finds no way yet as a rule, and only begins a connection: from
+ * then on pauses are short once more.
  */
-static bool may_ask(const struct weft_call_wait *wait, const struct weft_peer *peer)
+static bool may_ask(struct weft_call_wait *wait, const struct weft_peer *peer)
 {
     uint32_t local;
 
-    return !peer->is_self && !peer->is_failed &&
-           (has_contact(peer) ||
-            weft_node_has(&weft_engine.node, peer->process, &local) ||
-            weft_clock_ns() - wait->since_ns > patience_ns());
+    if (peer->is_self || peer->is_failed) {
+        return false;
+    }
+    if (has_contact(peer) || weft_node_has(&weft_engine.node, peer->process, &local)) {
+        return true;
+    }
+    if (weft_clock_ns() - wait->since_ns <= patience_ns()) {
+        return false;
+    }
+    if (!wait->has_connected) {
+        wait->has_connected = true;
+        wait->pause_ns = WEFT_DISAGREE_NS / 2; /* it is doubled */
+    }
+    return true;
 }
 
 bool weft_call_wait_ask(struct weft_call_wait *wait, int rank)
@@ -608,7 +626,10 @@ static void on_other_call(void *owner, struct weft_peer *from,
         return;
     }
     if (why_of(&packet) != WEFT_GAVE_UP_NOT && !wait->is_warned) {
-        wait->is_warned = true; /* the member that knows both calls says so first */
+        /* A member that knows both calls has the time of one pause to say so. */
+        wait->is_warned = true;
+        wait->is_to_pause = true;
+        weft_engine_timer_expire(&wait->timer);
         return;
     }
     wait->is_told = true;

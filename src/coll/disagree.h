@@ -18,7 +18,9 @@
  *                      remembers, is no error.
  *
  * A member on another host that no message has gone to or come from is asked when the
- * wait has lasted for twice WEFT_HEARTBEAT.
+ * wait has lasted for twice WEFT_HEARTBEAT; from then on pauses are short once more. A
+ * member that hears that another one has given the communicator up waits for the shortest
+ * pause whether somebody names both calls, and then asks again.
  *
  * Sizes that differ end the call alone. Calls of different kinds, roots or operations,
  * and waits that were ended, break the communicator: every later collective on it returns
@@ -64,13 +66,15 @@ struct weft_call_wait {
      * if the thread that waits has not had the lock since. The same is true of missing().
      */
     void (*end)(struct weft_call_wait *wait);
-    uint64_t since_ns; /* when the first round was; 0: none yet */
-    uint64_t pause_ns; /* between two rounds */
-    int next;          /* where the next round begins */
-    int asked;         /* in this round */
-    bool is_told;      /* a member has answered */
-    bool is_warned;    /* a member has given the communicator up */
-    bool is_last;      /* MPI_Finalize: whoever has given it up comes there, too */
+    uint64_t since_ns;  /* when the first round was; 0: none yet */
+    uint64_t pause_ns;  /* between two rounds */
+    int next;           /* where the next round begins */
+    int asked;          /* in this round */
+    bool is_told;       /* a member has answered */
+    bool is_warned;     /* a member has given the communicator up */
+    bool is_to_pause;   /* for the shortest time, before the next round */
+    bool has_connected; /* members without contact are asked, too */
+    bool is_last;       /* MPI_Finalize: whoever has given it up comes there, too */
     struct weft_other told;
 };
 

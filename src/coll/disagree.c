@@ -25,7 +25,7 @@ struct packet {
     uint64_t what;
     uint64_t bytes;
     uint32_t in_slots; /* of the asker's call, as it is kept */
-    uint32_t origin;   /* of the asker's communicator, or 0 */
+    uint32_t origin;   /* of the communicator (core/comm.h), or 0 */
 };
 _Static_assert(sizeof(struct packet) == 32, "WEFT_WIRE_VERSION");
 
@@ -383,14 +383,16 @@ static void send_question(struct weft_peer *to, const struct weft_comm *comm)
     }
 }
 
-static void send(struct weft_peer *to, enum weft_packet kind, uint32_t context, int rank,
-                 const struct weft_signature *says, enum weft_gave_up why)
+static void send(struct weft_peer *to, enum weft_packet kind, uint32_t context,
+                 uint32_t origin, int rank, const struct weft_signature *says,
+                 enum weft_gave_up why)
 {
     const struct packet packet = {
         .context = context,
         .rank = (uint32_t)rank | (uint32_t)why << WHY,
         .what = says->what,
         .bytes = says->bytes,
+        .origin = origin,
     };
 
     if (may_call(to)) {
@@ -527,12 +529,13 @@ static void answer_left(const struct left *left, struct weft_peer *from,
     uint32_t in_slots;
 
     if (left->calls != NULL && left->calls->is_broken) {
-        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine,
+        send(from, WEFT_PKT_OTHER_CALL, left->context, left->origin, left->rank, &mine,
              why_broken(left->calls));
     } else if ((ahead != 0 && ahead < WEFT_SIGNATURE_NUMBERS / 2) ||
                (left->calls != NULL && find_call(left->calls, number, &mine, &in_slots) &&
                 !is_alike(&mine, theirs))) {
-        send(from, WEFT_PKT_OTHER_CALL, left->context, left->rank, &mine, 0);
+        send(from, WEFT_PKT_OTHER_CALL, left->context, left->origin, left->rank, &mine,
+             0);
     }
 }
 
@@ -582,12 +585,13 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     number = weft_signature_number(theirs.what);
     is_known = find_call(comm->calls, number, &mine, &in_slots);
     if (is_known && !is_alike(&mine, &theirs)) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine, 0);
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->origin, comm->rank, &mine,
+             0);
         hear(comm, rank_of(&packet), &theirs);
         return;
     }
     if (is_known && in_slots != packet.in_slots) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine,
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->origin, comm->rank, &mine,
              WEFT_GAVE_UP_DISAGREED);
         return;
     }
@@ -598,9 +602,10 @@ static void on_call(void *owner, struct weft_peer *from, const struct weft_heade
     mine.what = weft_signature_renumber(mine.what, number);
     if (comm->calls->other.why == WEFT_GAVE_UP_NOT &&
         number == comm->blocking % WEFT_SIGNATURE_NUMBERS && !is_alike(&mine, &theirs)) {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->calls->other.rank, &mine, 0);
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->origin,
+             comm->calls->other.rank, &mine, 0);
     } else {
-        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->rank, &mine,
+        send(from, WEFT_PKT_OTHER_CALL, comm->context, comm->origin, comm->rank, &mine,
              why_broken(comm->calls));
     }
 }
@@ -738,7 +743,7 @@ void weft_disagree_tell(const struct weft_comm *comm, int rank)
     struct weft_peer *peer = weft_peer_get(weft_comm_process(comm, rank));
 
     if (peer != NULL && !peer->is_self) {
-        send(peer, WEFT_PKT_CALLS_END, comm->context, comm->rank, &mine,
+        send(peer, WEFT_PKT_CALLS_END, comm->context, comm->origin, comm->rank, &mine,
              why_broken(comm->calls));
     }
 }

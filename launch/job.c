@@ -285,9 +285,9 @@ static bool is_unread(const struct job *job, const struct sink *sink)
 }
 
 /*
- * The front is gone, or wants to end now: nobody cares for what is still to be read.
- * After
- * --timeout or SIGTERM there may be nobody who could say so.
+ * True if output that nobody has read yet may be lost: the front is gone or wants to end
+ * now, or the reader has taken nothing for long after --timeout or SIGTERM, when there
+ * may be nobody who could ask for the end.
  */
 static bool is_given_up(struct job *job)
 {

@@ -107,8 +107,8 @@ struct weft_coll {
 /* Each takes the lock. Returns when this rank's part is done. */
 WEFT_MUST_CHECK enum weft_rc weft_coll_run(const struct weft_coll *coll);
 
-/* The same for the library itself, which knows the cause where a member had no memory:
- * WEFT_ERR_NOMEM in place of WEFT_ERR_DISAGREE. */
+/* Runs a collective that is a part of another call of the library. If a member had no
+ * memory, the result is WEFT_ERR_NOMEM in place of WEFT_ERR_DISAGREE. */
 WEFT_MUST_CHECK enum weft_rc weft_coll_run_inside(const struct weft_coll *coll);
 
 /* Begins it. The request belongs to the caller; what `around` points to, to the

@@ -8,7 +8,6 @@
 #include "datatype/reduce.h"
 #include "engine/engine.h"
 #include "engine/held.h"
-#include "engine/promote.h"
 #include "p2p/p2p.h"
 
 #include <ctype.h>
@@ -364,8 +363,8 @@ static bool may_call(struct weft_peer *peer)
     return !peer->is_failed && weft_engine_reach(peer) == WEFT_OK && !has_left(peer);
 }
 
-/* What finds no room is not kept: the peer is asked again, and it would wake this rank.
- */
+/* Asks a peer for its call. A question that finds no room is dropped, because the peer is
+ * asked again, and a kept packet would wake this rank. */
 static void send_question(struct weft_peer *to, const struct weft_comm *comm)
 {
     const struct weft_signature mine = last_call(comm);

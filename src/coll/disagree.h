@@ -178,8 +178,8 @@ bool weft_calls_tell(const struct weft_comm *comm, uint32_t *number, int *root,
  * communicator, so that members that wait for it learn of that when they ask. */
 WEFT_COLD void weft_disagree_starved(struct weft_comm *comm);
 
-/* The same for a call that is not blocking: members that wait for it do not ask, so all
- * are told. */
+/* Takes the lock. This process had no memory for its part of a nonblocking collective: it
+ * breaks the communicator and tells all members, because those that wait do not ask. */
 WEFT_COLD void weft_disagree_starved_apart(struct weft_comm *comm);
 
 /* Takes the lock. The result of a call on a communicator inside of the library: lack of

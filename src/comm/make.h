@@ -60,8 +60,8 @@ WEFT_MUST_CHECK enum weft_rc
 weft_comm_create_all(const char *call, struct weft_comm *comm, struct weft_group *group,
                      enum weft_rc rc, struct weft_comm **out);
 
-/* The same for both sides of an intercommunicator, of which `group` has all members; it
- * is NULL if `rc` is an error. */
+/* As weft_comm_create_all(), for both sides of an intercommunicator. `group` has all
+ * members of both; it is NULL if `rc` is an error. */
 WEFT_MUST_CHECK enum weft_rc weft_comm_create_merged(const char *call,
                                                      struct weft_comm *comm,
                                                      struct weft_group *group,

@@ -277,7 +277,7 @@ static enum weft_rc meet(struct weft_win *win, struct weft_win_offer *offers,
     return rc;
 }
 
-/* What a member needs before it can tell the others of anything. */
+/* Takes the memory that a member needs before it can tell the others of anything. */
 static enum weft_rc prepare(const struct weft_win_ask *ask, struct weft_win **win,
                             struct weft_win_offer **offers)
 {

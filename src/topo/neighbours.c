@@ -172,8 +172,8 @@ static enum weft_rc agree(const struct exchange *x, enum weft_rc rc)
     return summed != WEFT_OK || all == 0 ? summed : WEFT_ERR_NOMEM;
 }
 
-/* What will come, from what everyone sends. The last number counts members that have no
- * memory: `written` is an error of this one. */
+/* Sums up how many edges each member will get. The last number counts members that have
+ * no memory: `written` is an error of this member, or WEFT_OK. */
 static enum weft_rc add_up(struct exchange *x, enum weft_rc written)
 {
     const size_t count = 2 * (size_t)x->comm->size + 1;

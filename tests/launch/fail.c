@@ -55,7 +55,7 @@ static void *receive_for_ever(void *unused)
     return unused;
 }
 
-/* Which MPI_Init does not allow. */
+/* Two threads call MPI at a time, which is not allowed after MPI_Init. */
 static void die_with_two_in_mpi(void)
 {
     for (int i = 0; i < 2; i++) {

@@ -321,7 +321,7 @@ static void works(void)
     say_longest_pause();
 }
 
-/* The same by calls that communicate with no other rank. */
+/* Makes progress by calls that communicate with no other rank. */
 static void local(void)
 {
     void (*const each[])(void) = {pack_once, reduce_once, make_type_once};

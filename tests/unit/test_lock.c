@@ -117,8 +117,8 @@ static void *bias_in_a_thread(void *is_done)
     return NULL;
 }
 
-/* Else the visitor would give back the other form, and nobody would get the lock again
- * when it is shared. */
+/* A visitor gives back the form that it has taken: if the form changed meanwhile, the
+ * lock would stay held for ever. */
 static void the_form_does_not_change_under_a_visitor(void **state)
 {
     const struct timespec moment = {.tv_nsec = 1000000};

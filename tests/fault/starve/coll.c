@@ -3,7 +3,7 @@
  */
 #include "trial.h"
 
-/* What was started is waited for. */
+/* Waits for the request, unless it was not started. */
 static int wait_for(MPI_Request *request, int err)
 {
     return err == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : err;

@@ -47,7 +47,7 @@ extern const struct kind make_kinds[];
 extern const struct kind file_kinds[];
 extern const struct kind window_kinds[];
 
-/* What rank `from` sends to rank `to`, at place i of the block. */
+/* The value that rank `from` sends to rank `to`, at place i of the block. */
 static inline int value(int from, int to, int i)
 {
     return 10007 * from + 1009 * to + i % 1000 + 1;
